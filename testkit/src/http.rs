@@ -1,4 +1,4 @@
-//! A client of an HTTP server on loopback that says exactly what it is told, over plain sockets.
+//! An HTTP client for a server on loopback that sends exact bytes over plain sockets.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,21 +18,21 @@ pub struct Http {
     room: ReceiveBuffer,
 }
 
-/// How much a client holds that it has not read.
+/// The size of a client's receive buffer.
 #[derive(Debug, Clone, Copy)]
 enum ReceiveBuffer {
     Usual,
     Little,
 }
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Debug)]
 pub struct HttpReply {
     /// The status.
     pub status: u16,
     /// The status line and the headers.
     pub head: String,
-    /// What followed them.
+    /// The body.
     pub body: String,
 }
 
@@ -46,17 +46,17 @@ impl Http {
         }
     }
 
-    /// The same client, for which hardly anything waits that it has not read.
+    /// The same client with a tiny receive buffer.
     pub fn narrow(&self) -> Http {
         Http { room: ReceiveBuffer::Little, ..self.clone() }
     }
 
-    /// Where the server listens, without `http://`.
+    /// The server's address, without `http://`.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// A connection on which nothing was said yet.
+    /// A new connection.
     #[track_caller]
     pub fn connect(&self) -> TcpStream {
         let stream = match self.room {
@@ -67,7 +67,7 @@ impl Http {
         stream
     }
 
-    /// Asks for something, and waits for the answer.
+    /// Sends a request and waits for the answer.
     #[track_caller]
     pub fn ask(&self, verb: &str, path: &str, body: Option<Value>) -> HttpReply {
         let body = body.map(|body| body.to_string()).unwrap_or_default();
@@ -76,7 +76,7 @@ impl Http {
         self.say(&format!("{}{kind}Content-Length: {length}\r\n\r\n{body}", self.head(verb, path)))
     }
 
-    /// The same, for what must be done.
+    /// Sends a request that must succeed; returns the body.
     #[track_caller]
     pub fn done(&self, verb: &str, path: &str, body: Option<Value>) -> Value {
         let answer = self.ask(verb, path, body);
@@ -88,23 +88,23 @@ impl Http {
     #[track_caller]
     pub fn say(&self, request: &str) -> HttpReply {
         let mut stream = self.connect();
-        // A server that has heard enough closes before it has everything.
+        // A server may close before it has read everything.
         stream.write_all(request.as_bytes()).ok();
-        let mut heard = Vec::new();
-        stream.read_to_end(&mut heard).ok();
-        let heard = String::from_utf8_lossy(&heard);
-        let (head, body) = heard.split_once("\r\n\r\n").unwrap_or((&heard, ""));
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).ok();
+        let response = String::from_utf8_lossy(&response);
+        let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
         HttpReply { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    /// The beginning of a request with everything that it needs. The server ends what it has to say by closing.
+    /// The head of a request, up to its extra headers. The server closes the connection after its answer.
     pub fn head(&self, verb: &str, path: &str) -> String {
         let Http { address, token, .. } = self;
         format!("{verb} {path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n")
     }
 
-    /// Watches a stream of events, from after the last one that was seen.
+    /// Watches a stream of events, starting after the last one seen.
     #[track_caller]
     pub fn watch(&self, path: &str, last: Option<u64>) -> EventStream {
         let mut stream = self.connect();
@@ -120,7 +120,7 @@ impl Http {
     }
 }
 
-/// The usual sockets cannot be told how much to hold before they connect.
+/// Standard sockets cannot set their buffer size before they connect.
 fn connect_narrow(address: &str) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     let stream = runtime.block_on(async {
@@ -150,7 +150,7 @@ impl HttpReply {
     }
 }
 
-/// A stream of events that is watched.
+/// A watched stream of events.
 #[derive(Debug)]
 pub struct EventStream {
     lines: BufReader<TcpStream>,
@@ -163,18 +163,18 @@ pub struct SseEvent {
     pub id: Option<u64>,
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its data.
     pub data: Value,
 }
 
 impl EventStream {
-    /// Everything up to the first event that `is_last` says so of, with it.
+    /// All events up to and including the first for which `is_last` returns true.
     #[track_caller]
     pub fn until(&mut self, is_last: impl Fn(&SseEvent) -> bool) -> Vec<SseEvent> {
         let mut all = Vec::new();
         loop {
-            let told = self.next().unwrap_or_else(|| panic!("the stream ended: {all:#?}"));
-            all.push(told);
+            let event = self.next().unwrap_or_else(|| panic!("the stream ended: {all:#?}"));
+            all.push(event);
             if all.last().is_some_and(&is_last) {
                 return all;
             }
@@ -185,7 +185,7 @@ impl EventStream {
 impl Iterator for EventStream {
     type Item = SseEvent;
 
-    /// The next event; none when the stream is over.
+    /// The next event; `None` when the stream ends.
     fn next(&mut self) -> Option<SseEvent> {
         let (mut id, mut name, mut data) = (None, String::new(), Value::Null);
         loop {

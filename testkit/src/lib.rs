@@ -1,5 +1,5 @@
-//! What tests share: a session driver, a fake clock, counted ids, the binary with its faults, and a model
-//! server with its own.
+//! Shared test code: a session driver, a fake clock, counted ids, the binary with injected faults, and a model server
+//! with faults of its own.
 //!
 //! Dev-only: no crate has it as a normal dependency.
 

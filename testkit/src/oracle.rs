@@ -1,10 +1,10 @@
-//! The providers' own SDKs as judges: of what we send, and of what the model server answers.
+//! The providers' own SDKs as oracles: for the requests we send, and for the model server's answers.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "a test fails by panicking, and stands outside what it tests"
+    reason = "a test fails by panicking, and is not part of what it tests"
 )]
 
 use std::io::Write;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::server::{ModelServer, RecordedRequest};
 
-/// Where `cargo xtask test` says that the Python environment is.
+/// The variable in which `cargo xtask test` passes the Python environment.
 const VARIABLE: &str = "BOSUN_ORACLE";
 
 /// Fails unless the SDKs' types know every part of these requests.
@@ -34,20 +34,20 @@ pub fn check_requests(requests: &[RecordedRequest]) {
     judge("requests", &[file.path().to_str().unwrap()]).unwrap_or_else(|why| panic!("{why}"));
 }
 
-/// What the SDKs' clients understand of a server that answers by [`ANSWERS`].
+/// What the SDKs' clients understand of a server that plays [`ANSWERS`].
 #[track_caller]
 pub fn understood(server: &ModelServer) -> Value {
-    let heard = judge("answers", &[&server.url()]).unwrap_or_else(|why| panic!("{why}"));
-    serde_json::from_str(&heard).unwrap()
+    let output = judge("answers", &[&server.url()]).unwrap_or_else(|why| panic!("{why}"));
+    serde_json::from_str(&output).unwrap()
 }
 
-/// The script that the clients ask questions about.
+/// The script for the clients' requests.
 pub const ANSWERS: &str = include_str!("../oracle/answers.yaml");
 
-/// Runs the oracle: what it printed, or why it disagrees.
-pub fn judge(what: &str, about: &[&str]) -> Result<String, String> {
+/// Runs the oracle; returns its output, or why it disagrees.
+pub fn judge(what: &str, args: &[&str]) -> Result<String, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/check.py");
-    let output = Command::new(python()).arg("-B").arg(script).arg(what).args(about).output().unwrap();
+    let output = Command::new(python()).arg("-B").arg(script).arg(what).args(args).output().unwrap();
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout).unwrap());
     }
@@ -65,7 +65,7 @@ fn python() -> PathBuf {
     python
 }
 
-/// Beside what was built: tests are in `target/debug/deps`.
+/// The default folder, next to the build: tests are in `target/debug/deps`.
 fn usual_place() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(3).unwrap().join("oracle")
 }

@@ -1,4 +1,4 @@
-//! The command kills itself at work, many times over: `bosun selftest --chaos` of the binary as it is built now.
+//! Runs `bosun selftest --chaos`, which kills working processes many times, with the current build.
 
 use std::process::Command;
 
@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use crate::run::{cargo, run, target_dir};
 
-/// How many runs there are unless the caller says.
+/// Default number of runs.
 const RUNS: [&str; 2] = ["--runs", "200"];
 
-/// Builds the command and lets it test itself.
+/// Builds the binary and runs its self-test.
 pub(crate) fn chaos(options: &[&str]) -> Result<()> {
     if options.contains(&"--fleet") {
         let thousand = ["nextest", "run", "--package", "bosun-cli", "--run-ignored", "only", "a_thousand_todos"];

@@ -1,4 +1,4 @@
-//! `cargo xtask`: the one front adapter for people who work on Bosun.
+//! `cargo xtask`: the commands for people who work on Bosun.
 
 #![expect(
     clippy::print_stdout,
@@ -13,6 +13,7 @@ mod check;
 mod measure;
 mod memory;
 mod oracle;
+mod picture;
 mod run;
 mod schema;
 mod sdks;
@@ -27,26 +28,27 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  check   layers, formatting, lints, and the rules that no lint knows
-  test    check, then every test
-  oracle  the Python SDKs that tests compare the wires with, which `test` installs too
-  web     Schemathesis and Chromium, which try the HTTP adapter, and which `test` installs too
-  sdks    the SDKs that drive the adapters in tests, which `test` installs too
-  chaos   kills the command at work, 200 times or as `--runs N`, `--seed S`, `--events` say; `--fleet` kills a fleet of 1,000 todos
-  bench   what the release binary needs, as a Markdown table
+  check   checks layers, formatting, lints, and rules without a lint
+  test    runs check, then every test
+  oracle  installs the Python SDKs that tests compare the wire formats with; `test` does this too
+  web     installs Schemathesis and Chromium for tests of the HTTP adapter; `test` does this too
+  sdks    installs the SDKs that drive the adapters in tests; `test` does this too
+  chaos   kills working processes, 200 times or as set by `--runs N`, `--seed S`, `--events`; `--fleet` kills a fleet of 1,000 todos
+  bench   measures the release binary and prints Markdown tables
   bench fanout [--workers 1,10,…]
-          what so many agents at once need, against a program that does only what they must
+          measures concurrent agents, compared with a program that does only the necessary work
   bench fleet
-          what a todo of a fleet takes in the kernel, and in a whole run
+          measures the cost of a fleet's todo in the kernel and in a whole run
   bench checkouts [--binary PATH]
-          what isolated workers take in a repository of 100,000 files, against `git worktree add`
+          measures isolated workers in a repository of 100,000 files, compared with `git worktree add`
   bench adapters
-          how soon programs that use an SDK are answered, against an adapter with nothing behind it
+          measures the response time of programs that use an SDK, compared with an empty adapter
   bench growth [--binary PATH]
-          what turns, lists, background results, ended agents and searches take as they become many
+          measures how the cost of turns, lists, background results, ended agents and searches grows
   bench watchers [--binary PATH]
-          what a run costs that 0, 32 and 120 clients watch over HTTP
-  schema  writes the checked-in JSON Schemas anew";
+          measures a run watched by 0, 32 and 120 HTTP clients
+  picture the picture in the README, recorded from a fleet of the demo that is killed and resumed
+  schema  rewrites the checked-in JSON Schemas";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         ["bench", "growth", "--binary", binary] => bench::growth(Some(binary)),
         ["bench", "watchers"] => bench::watchers(None),
         ["bench", "watchers", "--binary", binary] => bench::watchers(Some(binary)),
+        ["picture"] => picture::picture(),
         ["schema"] => schema::schema(),
         [measure::ONCE, program, rest @ ..] => measure::once(program, rest),
         _ => {

@@ -1,7 +1,7 @@
-//! How long a command takes and how much it uses, over many runs.
+//! Measures the time and resources of a command over many runs.
 //!
-//! Each run has a process of its own between it and this one, since the kernel tells what was used only as the sum and
-//! the largest of all children so far. That process is small; nothing below its size can be told.
+//! An intermediate process runs each command, since the kernel reports usage only as the sum and maximum of all
+//! children so far. That process is small; memory below its size cannot be measured.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 
 use crate::{memory, run};
 
-/// The argument that makes this program the process in between.
+/// The argument that makes this program the intermediate process.
 pub(crate) const ONCE: &str = "measure-once";
 
-/// How often it is looked how much memory a program and all that it started have.
+/// How often the memory of a program and its descendants is sampled.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// The medians of many runs.
@@ -29,13 +29,13 @@ const EVERY: Duration = Duration::from_millis(20);
 pub(crate) struct RunFigures {
     /// From start to end.
     pub(crate) wall: Duration,
-    /// Processor time, the system's share included.
+    /// CPU time, including system time.
     pub(crate) cpu: Duration,
-    /// Most memory at once, in KiB.
+    /// Peak memory, in KiB.
     pub(crate) peak_kib: u64,
 }
 
-/// Runs `command` as often as `runs` says, without output, with its own Bosun home and these variables.
+/// Runs `command` `runs` times, without output, with this Bosun home and these variables.
 pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], runs: usize) -> Result<RunFigures> {
     let this = std::env::current_exe().context("cannot find this program")?;
     let mut samples = Vec::with_capacity(runs);
@@ -52,9 +52,9 @@ pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], run
     })
 }
 
-/// Runs a program once and prints what it and everything that it started used.
+/// Runs a program once and prints what it and its descendants used.
 pub(crate) fn once(program: &str, arguments: &[&str]) -> Result<()> {
-    // What outlives the program comes to this process, and is counted.
+    // Descendants that outlive the program are reparented to this process, and counted.
     set_child_subreaper(true).context("cannot become a subreaper")?;
     let start = Instant::now();
     let mut process = Command::new(program)
@@ -72,7 +72,7 @@ pub(crate) fn once(program: &str, arguments: &[&str]) -> Result<()> {
     }
     while wait().is_ok() {}
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("cannot read what it used")?;
-    // A single process may have had more between two looks.
+    // A single process may have had more between two samples.
     let peak = watch.join().unwrap_or_default().max(u64::try_from(usage.max_rss()).unwrap_or_default());
     println!("{}", json!({ "wall": micros(wall), "cpu": cpu_micros(&usage), "peakKib": peak }));
     Ok(())
@@ -87,8 +87,8 @@ fn cpu_micros(usage: &Usage) -> i64 {
 }
 
 fn parse(line: &str) -> Result<RunFigures> {
-    let value: Value = serde_json::from_str(line).context("a run told nothing")?;
-    let field = |name: &str| value[name].as_u64().with_context(|| format!("a run did not tell {name}"));
+    let value: Value = serde_json::from_str(line).context("a run printed no figures")?;
+    let field = |name: &str| value[name].as_u64().with_context(|| format!("a run did not print {name}"));
     Ok(RunFigures {
         wall: Duration::from_micros(field("wall")?),
         cpu: Duration::from_micros(field("cpu")?),

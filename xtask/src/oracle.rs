@@ -1,4 +1,4 @@
-//! The Python environment of the oracle, which compares our wires with the providers' own SDKs.
+//! The Python environment of the oracle, which compares our wire formats with the providers' own SDKs.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use anyhow::Result;
 use crate::run::{root, target_dir};
 use crate::venv;
 
-/// The variable that tells tests where it is.
+/// The variable with its path, for tests.
 pub(crate) const VARIABLE: &str = "BOSUN_ORACLE";
 
-/// Makes the environment unless it is there with the same packages, and says where it is.
+/// Creates the environment unless it exists with the same packages, and returns its path.
 pub(crate) fn install() -> Result<PathBuf> {
     let place = target_dir().join("oracle");
     let list = root().join("testkit/oracle/requirements.txt");

@@ -1,4 +1,4 @@
-//! Starting other programs from the root of the repository.
+//! Starts other programs from the root of the repository.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,12 +18,12 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Where cargo builds.
+/// Cargo's target folder.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
-/// Runs a command in the open; anything but success is an error that names it.
+/// Runs a command with visible output; an error names it.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
     if !status.success() {
@@ -32,17 +32,17 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and gives what it wrote to its standard output.
+/// Runs a command and returns its standard output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output =
         command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {}", line(command)))?;
     if !output.status.success() {
         bail!("{} failed ({})", line(command), output.status);
     }
-    String::from_utf8(output.stdout).with_context(|| format!("{} wrote something that is not text", line(command)))
+    String::from_utf8(output.stdout).with_context(|| format!("the output of {} is not text", line(command)))
 }
 
-/// Whether a command can be run at all.
+/// Whether a command runs successfully.
 pub(crate) fn works(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }

@@ -1,13 +1,13 @@
-//! `cargo xtask schema`: writes the checked-in schemas anew from the types they describe.
+//! `cargo xtask schema`: rewrites the checked-in schemas from the types they describe.
 //!
-//! A test of each crate compares its schema with the file; told to, the same test writes it. So the drift
-//! that tests find and the file that this writes cannot disagree.
+//! A test of each crate compares its schema with the file; with `BOSUN_BLESS` set, the same test writes it. So the test
+//! and this command cannot disagree.
 
 use anyhow::Result;
 
 use crate::run::{cargo, run};
 
-/// The crates with a checked-in schema, and the test that knows it.
+/// The crates with a checked-in schema, and the test that compares it.
 const SCHEMAS: [(&str, &str); 3] = [
     ("bosun-model", "the_schema_is_the_one_that_is_checked_in"),
     ("bosun-config", "the_schema_of_plans_is_the_one_that_is_checked_in"),

@@ -1,4 +1,4 @@
-//! The four SDKs that drive Bosun in tests: two families, each for node and for Python.
+//! The four SDKs that drive Bosun in tests: Claude's and Copilot's, each for node and Python.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::run::{root, run, target_dir, works};
 use crate::stamp::{self, InstallStamp};
 use crate::venv;
 
-/// The variable that tells tests where they are.
+/// The variable with their path, for tests.
 pub(crate) const VARIABLE: &str = "BOSUN_SDKS";
 
-/// Installs them unless they are there in the same versions, and says where they are.
+/// Installs them unless they exist in the same versions, and returns their path.
 pub(crate) fn install() -> Result<PathBuf> {
     let place = target_dir().join("sdks");
     node(&place.join("node")).context(
@@ -24,8 +24,8 @@ pub(crate) fn install() -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Without the agents that the packages would bring along: 200 MB each, and Bosun stands in for them. `npm ci` would want
-/// the lock to have them.
+/// Installs the node packages without the agents that they include: 200 MB each, and Bosun replaces them. `npm ci`
+/// would require them in the lock file.
 fn node(place: &Path) -> Result<()> {
     let lists = ["package.json", "package-lock.json"];
     let wanted = lists.iter().map(|list| stamp::read(&source(list))).collect::<Result<String>>()?;

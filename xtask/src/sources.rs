@@ -1,4 +1,4 @@
-//! The repository's Rust sources, and the parts of them that are code, literals and comments.
+//! The repository's Rust sources, split into code, literals and comments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use crate::run;
 
 /// One Rust file.
 pub(crate) struct SourceFile {
-    /// Its path from the root of the repository.
+    /// Its path, relative to the root of the repository.
     pub(crate) path: PathBuf,
-    /// All of it.
+    /// Its text.
     pub(crate) text: String,
 }
 
@@ -52,18 +52,18 @@ fn walk(folder: &Path, found: &mut Vec<SourceFile>) -> Result<()> {
     Ok(())
 }
 
-/// What a byte of Rust belongs to.
+/// The kind of source text that a byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteKind {
     /// Code, with the quotes of its literals.
     Code,
-    /// The inside of a text or character literal.
+    /// The content of a string or character literal.
     Literal,
     /// A comment.
     Comment,
 }
 
-/// Blanks everything that does not belong to `kept`; lines stay where they are.
+/// Blanks everything that is not of a kind in `kept`; line numbers stay the same.
 pub(crate) fn only(source: &str, kept: &[ByteKind]) -> String {
     let bytes = source.as_bytes();
     let mut shown = Vec::with_capacity(bytes.len());
@@ -83,7 +83,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The part that begins here, and its length in bytes.
+/// The kind of the token that begins here, and its length in bytes.
 fn token(rest: &[u8], after_word: bool) -> (ByteKind, usize) {
     match rest {
         [b'/', b'/', ..] => (ByteKind::Comment, until(rest, 2, b"\n")),
@@ -101,7 +101,7 @@ fn token(rest: &[u8], after_word: bool) -> (ByteKind, usize) {
     }
 }
 
-/// The length up to and with `end`, looked for from `from`.
+/// The length up to and including `end`, searched from `from`.
 fn until(rest: &[u8], from: usize, end: &[u8]) -> usize {
     let found = rest.get(from..).and_then(|tail| tail.windows(end.len()).position(|window| window == end));
     found.map_or(rest.len(), |at| from + at + end.len())

@@ -1,14 +1,14 @@
-//! What was installed somewhere, kept beside it, so that it is installed again only when the list is another.
+//! Records what was installed in a folder, so that it is installed again only if the list changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// What is wanted in a place.
+/// What should be installed in a folder.
 pub(crate) struct InstallStamp<'a> {
     pub(crate) place: &'a Path,
-    /// The lists of it, as they are written.
+    /// The text of its package lists.
     pub(crate) wanted: String,
 }
 
@@ -18,7 +18,7 @@ impl InstallStamp<'_> {
         fs::read_to_string(self.file()).is_ok_and(|installed| installed == self.wanted)
     }
 
-    /// Says that this is installed.
+    /// Records that this is installed.
     pub(crate) fn leave(&self) -> Result<()> {
         let file = self.file();
         fs::write(&file, &self.wanted).with_context(|| format!("cannot write {}", file.display()))
@@ -29,7 +29,7 @@ impl InstallStamp<'_> {
     }
 }
 
-/// A list of what is wanted.
+/// Reads a package list.
 pub(crate) fn read(list: &Path) -> Result<String> {
     fs::read_to_string(list).with_context(|| format!("cannot read {}", list.display()))
 }

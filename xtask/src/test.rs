@@ -1,5 +1,6 @@
-//! `cargo xtask test`: the check, then every test.
+//! `cargo xtask test`: runs the check, then every test.
 
+use std::num::NonZero;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -8,16 +9,16 @@ use crate::run::{cargo, run, works};
 use crate::sources::{self, ByteKind, only};
 use crate::{oracle, sdks, web};
 
-/// What runs the tests.
+/// The test runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TestRunner {
     /// One process per test.
     Nextest,
-    /// What every toolchain has; doc tests included.
+    /// Included in every toolchain; runs doc tests too.
     Cargo,
 }
 
-/// Runs the check and every test, and ends with the runner's own summary.
+/// Runs the check and every test.
 pub(crate) fn test() -> Result<()> {
     let runner = runner();
     let start = Instant::now();
@@ -26,8 +27,9 @@ pub(crate) fn test() -> Result<()> {
     if runner == TestRunner::Nextest && has_doc_tests()? {
         run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"]))?;
     }
+    let threads = test_threads().to_string();
     let mut tests = match runner {
-        TestRunner::Nextest => cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]),
+        TestRunner::Nextest => cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads]),
         TestRunner::Cargo => cargo(&["test", "--workspace", "--no-fail-fast"]),
     };
     tests.env(oracle::VARIABLE, oracle::install()?).env(sdks::VARIABLE, sdks::install()?);
@@ -36,7 +38,13 @@ pub(crate) fn test() -> Result<()> {
     Ok(())
 }
 
-/// The better runner if it is here or can be installed.
+/// How many tests run at once: more than there are processors, because many of them wait for a process or a timer.
+fn test_threads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    processors + processors.div_ceil(2)
+}
+
+/// Nextest if it is installed or can be installed, else cargo.
 fn runner() -> TestRunner {
     if works(&mut cargo(&["nextest", "--version"])) {
         return TestRunner::Nextest;

@@ -1,4 +1,4 @@
-//! Python packages that tests need, each list in an environment of its own under the target folder.
+//! Python packages for tests, each list in its own environment in the target folder.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use crate::run::{run, works};
 use crate::stamp::{self, InstallStamp};
 
-/// Makes an environment with the packages of a list, unless it is there with the same ones. `what` is what people are
-/// told is being installed.
+/// Creates an environment with the packages of a list, unless it exists with the same ones. `what` describes it in
+/// messages.
 pub(crate) fn install(place: &Path, list: &Path, what: &str) -> Result<()> {
     let stamp = InstallStamp { place, wanted: stamp::read(list)? };
     let python = place.join("bin/python");

@@ -1,4 +1,4 @@
-//! What the HTTP adapter is tried with: Schemathesis, and a browser.
+//! The tools that test the HTTP adapter: Schemathesis and a browser.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use crate::run::{root, run, target_dir, works};
 use crate::venv;
 
-/// The variable that tells tests where Schemathesis is.
+/// The variable with the path of Schemathesis, for tests.
 pub(crate) const VARIABLE: &str = "BOSUN_WEB";
 
-/// Installs both unless they are there, and says where Schemathesis is.
+/// Installs both unless they exist, and returns the path of Schemathesis.
 pub(crate) fn install() -> Result<PathBuf> {
     let place = target_dir().join("web");
     venv::install(&place, &root().join("testkit/web/requirements.txt"), "Schemathesis")?;
@@ -24,8 +24,8 @@ fn browser() -> Result<()> {
         return Ok(());
     }
     println!("xtask: installing Chromium");
-    let apt = |words: &[&str]| run(Command::new("apt-get").args(["-q", "-y"]).args(words));
+    let apt = |args: &[&str]| run(Command::new("apt-get").args(["-q", "-y"]).args(args));
     let install = ["install", "--no-install-recommends", "chromium"];
-    // The list of packages may be older than the packages.
+    // The package index may be outdated.
     apt(&install).or_else(|_outdated| apt(&["update"]).and_then(|()| apt(&install)))
 }

@@ -1,12 +1,11 @@
-//! A client's decision on an ask, when the session cannot take it as it is.
+//! Fallback for a client's decision that the session refuses.
 
 use protocol::AskDecision;
 use protocol::api::RefusalKind;
 use rpc::ErrorObject;
 
-/// What is decided instead of a decision that the session refused, so that the ask does not stay open with nobody left
-/// to decide it: an allowed call runs without the rules that came with it, anything else is denied. Nothing if the ask is
-/// not open any more.
+/// The decision that replaces one the session refused, so that the ask does not stay open without anyone to decide it:
+/// an allowed call runs without the rules that came with it, anything else is denied. `None` if the ask is closed.
 pub(crate) fn fallback_decision(decision: AskDecision, refusal: &ErrorObject) -> Option<AskDecision> {
     let kind = refusal.data.as_ref().and_then(|data| serde_json::from_value(data["kind"].clone()).ok());
     match (kind, decision) {
@@ -18,7 +17,7 @@ pub(crate) fn fallback_decision(decision: AskDecision, refusal: &ErrorObject) ->
         (
             Some(RefusalKind::Invalid | RefusalKind::NoRule),
             AskDecision::Allow { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. },
-        ) => Some(AskDecision::Deny { message: format!("the client's decision does not fit: {}", refusal.message) }),
+        ) => Some(AskDecision::Deny { message: format!("the client's decision is not valid: {}", refusal.message) }),
         (_gone_or_closed, _decision) => None,
     }
 }

@@ -1,23 +1,23 @@
-//! Our own command line, which every adapter translates to.
+//! Bosun's command line, which every adapter translates to.
 
 use std::fmt::Display;
 
-/// Our own command line, flag by flag.
+/// Bosun's command line, flag by flag.
 #[derive(Debug, Default)]
 pub(crate) struct RunFlags(Vec<String>);
 
 impl RunFlags {
-    /// A flag that stands alone.
+    /// Adds a flag without a value.
     pub(crate) fn set(&mut self, flag: &str) {
         self.0.push(flag.to_owned());
     }
 
-    /// A flag and its value in one word, so that no value can be taken for a flag; nothing without a value.
+    /// Adds a flag and its value, if there is one, as a single argument, so that no value can be taken for a flag.
     pub(crate) fn put(&mut self, flag: &str, value: Option<impl Display>) {
         self.0.extend(value.map(|value| format!("{flag}={value}")));
     }
 
-    /// The same for each of several values.
+    /// Adds a flag once for each value.
     pub(crate) fn each(&mut self, flag: &str, values: impl IntoIterator<Item = impl Display>) {
         self.0.extend(values.into_iter().map(|value| format!("{flag}={value}")));
     }
@@ -27,9 +27,9 @@ impl RunFlags {
     }
 }
 
-/// How hard a model should think, in our word; nothing for a word that neither family has.
-pub(crate) fn effort(word: &str) -> Option<&'static str> {
-    match word {
+/// Bosun's reasoning effort for that of an SDK family; `None` for a value that neither family has.
+pub(crate) fn effort(value: &str) -> Option<&'static str> {
+    match value {
         "low" | "minimal" => Some("low"),
         "medium" => Some("medium"),
         "high" | "xhigh" | "max" => Some("high"),

@@ -1,14 +1,14 @@
-//! Both families name sessions by plain UUIDs; Bosun's ids are UUIDs too, with a word before them.
+//! Session ids. Both SDK families use plain UUIDs; Bosun's ids are UUIDs with a prefix.
 
 use protocol::SessionId;
 use uuid::Uuid;
 
-/// A session's id as clients write it.
+/// A session's id as SDK clients write it.
 pub fn session_uuid(id: SessionId) -> Uuid {
     id.uuid()
 }
 
-/// The session that a client means: by a UUID, or by an id of Bosun's.
+/// Parses a session id: a plain UUID, or an id with Bosun's prefix.
 pub fn session_id(text: &str) -> Option<SessionId> {
     Uuid::parse_str(text).ok().map(SessionId::new).or_else(|| text.parse().ok())
 }

@@ -1,7 +1,7 @@
-//! Adapters: how programs that were written for another agent's SDK drive Bosun. An adapter only translates between a family's
-//! wire and the API of `protocol`; what happens is decided where it always is.
+//! Adapters for programs that were written for another agent SDK, and the HTTP server. An adapter only translates
+//! between an SDK family's wire format and the API of `protocol`; it makes no decisions about tasks.
 //!
-//! A client's troubles stay its own: frames are bounded, queues are bounded, and one that does not read is closed.
+//! Clients do not affect each other: frames are bounded, queues are bounded, and a client that does not read is closed.
 
 #![deny(missing_docs)]
 

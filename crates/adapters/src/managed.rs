@@ -1,83 +1,83 @@
-//! A policy that whoever manages the client gives a session: it only narrows. What is not served is refused, and never
-//! accepted and left out.
+//! Managed settings: a policy that the client's administrator sets for a session. It can only restrict. An unsupported
+//! setting is refused, never silently ignored.
 
 use serde_json::{Map, Value};
 
 use crate::OpenRefusal;
 
-/// A policy that a session must keep to.
+/// A policy that a session must follow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ManagedPolicy {
-    /// Rules of calls that may never run, as the client writes them.
+    /// Rules for calls that may never run, as the client writes them.
     pub(crate) deny: Vec<String>,
-    /// Rules of calls that a person decides on, as the client writes them.
+    /// Rules for calls that a person decides on, as the client writes them.
     pub(crate) ask: Vec<String>,
-    /// Whether no mode may let every call run.
+    /// Whether modes that allow every call are forbidden.
     pub(crate) forbids_bypass: bool,
 }
 
 impl ManagedPolicy {
-    /// Reads a policy; nothing of it may be left out.
+    /// Reads a policy; refuses it if any part is not supported.
     pub(crate) fn read(settings: &Value) -> Result<ManagedPolicy, OpenRefusal> {
         let settings = object(settings, "managed settings")?;
         let mut managed = ManagedPolicy::default();
-        let mut unserved = Vec::new();
-        for (name, value) in settings.iter().filter(|(_, value)| says_something(value)) {
+        let mut unsupported = Vec::new();
+        for (name, value) in settings.iter().filter(|(_, value)| has_effect(value)) {
             match name.as_str() {
                 "$schema" => {}
-                "permissions" => managed.read_permissions(object(value, "`permissions`")?, &mut unserved)?,
-                other => unserved.push(other.to_owned()),
+                "permissions" => managed.read_permissions(object(value, "`permissions`")?, &mut unsupported)?,
+                other => unsupported.push(other.to_owned()),
             }
         }
-        match unserved.is_empty() {
+        match unsupported.is_empty() {
             true => Ok(managed),
-            false => Err(refusal(format!("managed settings that are not served: {}", unserved.join(", ")))),
+            false => Err(refusal(format!("unsupported managed settings: {}", unsupported.join(", ")))),
         }
     }
 
     fn read_permissions(
         &mut self,
         permissions: &Map<String, Value>,
-        unserved: &mut Vec<String>,
+        unsupported: &mut Vec<String>,
     ) -> Result<(), OpenRefusal> {
-        for (name, value) in permissions.iter().filter(|(_, value)| says_something(value)) {
+        for (name, value) in permissions.iter().filter(|(_, value)| has_effect(value)) {
             match (name.as_str(), value) {
                 ("deny", rules) => self.deny.extend(texts(rules, "`permissions.deny`")?),
                 ("ask", rules) => self.ask.extend(texts(rules, "`permissions.ask`")?),
-                // A policy narrows: what would allow more changes nothing, and there is no mode that a model decides in.
+                // A policy only restricts: settings that allow more have no effect. There is no auto mode to disable.
                 ("allow" | "additionalDirectories" | "disableAutoMode", _) => {}
                 ("defaultMode", Value::String(mode)) if mode == "default" => {}
-                ("disableBypassPermissionsMode", Value::String(word)) if word == "disable" => {
+                ("disableBypassPermissionsMode", Value::String(value)) if value == "disable" => {
                     self.forbids_bypass = true
                 }
                 ("disableBypassPermissionsMode", Value::Bool(true)) => self.forbids_bypass = true,
-                (other, _) => unserved.push(format!("permissions.{other}")),
+                (other, _) => unsupported.push(format!("permissions.{other}")),
             }
         }
         Ok(())
     }
 
-    /// Whether it narrows nothing.
+    /// Whether it restricts nothing.
     pub(crate) fn is_empty(&self) -> bool {
         *self == ManagedPolicy::default()
     }
 }
 
-/// Refuses settings that want commands in a sandbox or not at all: there is none.
+/// Refuses settings that require a sandbox for commands: there is none.
 pub(crate) fn expect_no_sandbox(settings: &Value) -> Result<(), OpenRefusal> {
     let sandbox = &settings["sandbox"];
     if sandbox["enabled"] != true {
         return Ok(());
     }
     if sandbox["failIfUnavailable"] == true || sandbox["allowUnsandboxedCommands"] == false {
-        return Err(refusal("the settings want a sandbox for commands, and there is none".into()));
+        return Err(refusal("the settings require a sandbox for commands, and there is none".into()));
     }
-    tracing::warn!("the client's settings enable a sandbox; there is none, and commands run without one");
+    tracing::warn!("the client's settings enable a sandbox; commands run without one, because there is none");
     Ok(())
 }
 
-/// Whether a setting says anything at all.
-fn says_something(value: &Value) -> bool {
+/// Whether a setting has an effect.
+fn has_effect(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
         Value::Array(list) => !list.is_empty(),
@@ -95,9 +95,9 @@ fn texts(value: &Value, what: &str) -> Result<Vec<String>, OpenRefusal> {
     texts.flatten().ok_or_else(|| refusal(format!("{what} cannot be read: it is not a list of rules")))
 }
 
-/// What is said of a session that cannot be had under a policy.
+/// The refusal of a session whose policy cannot be followed.
 pub(crate) fn refusal(words: String) -> OpenRefusal {
-    let hint = Some("the session is refused: a policy is kept to in full or not at all".to_owned());
+    let hint = Some("the session is refused: a policy is followed in full or not at all".to_owned());
     OpenRefusal { words, hint }
 }
 

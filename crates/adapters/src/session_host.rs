@@ -1,4 +1,5 @@
-//! Where an adapter finds sessions. The edge that starts an adapter knows settings, keys and models; an adapter does not.
+//! The interface through which adapters open sessions. The program that starts an adapter knows settings, keys and
+//! models; the adapter does not.
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -11,71 +12,71 @@ use runtime::{ClientExtensions, Session, SessionStart};
 /// A session that is being opened.
 pub type OpenSessionFuture<'a> = Pin<Box<dyn Future<Output = Result<Session, OpenRefusal>> + Send + 'a>>;
 
-/// Where an adapter finds sessions.
+/// Opens sessions for an adapter.
 pub trait SessionHost: Send + Sync + 'static {
-    /// Where they are kept.
+    /// Where sessions are stored.
     fn home(&self) -> &Home;
 
-    /// Opens one in this process.
-    fn open(&self, order: OpenRequest) -> OpenSessionFuture<'_>;
+    /// Opens a session in this process.
+    fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_>;
 
-    /// Who could work in a folder, or in this process's.
+    /// The agents and models available in a folder, or in this process's folder.
     fn catalog(&self, _cwd: Option<&Path>) -> Result<HostCatalog, OpenRefusal> {
         Ok(HostCatalog::default())
     }
 
-    /// What a variable of the environment says, unless it is unset or says nothing.
+    /// The value of an environment variable, unless it is unset or empty.
     fn variable(&self, name: &str) -> Option<String> {
-        let _nobody_knows = name;
+        let _unused = name;
         None
     }
 }
 
-/// Who could work in a folder.
+/// The agents and models available in a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostCatalog {
-    /// The agents there are.
+    /// The available agents.
     pub agents: Vec<AgentView>,
-    /// The models that can be asked, as `--model` takes them.
+    /// The available models, in the syntax of `--model`.
     pub models: Vec<String>,
-    /// The model that is asked unless a client names another.
+    /// The default model.
     pub model: Option<String>,
 }
 
-/// Which session a client wants, and how it is to be run.
+/// A request to open a session.
 #[derive(Debug)]
 pub struct OpenRequest {
-    /// Whether it begins, goes on, or is copied.
+    /// Whether to start, resume or fork it.
     pub start: SessionStart,
-    /// What a new one is called.
+    /// The id of a new session.
     pub id: Option<SessionId>,
-    /// The folder it works in; where it worked before, or this process's.
+    /// The folder it works in; by default where it worked before, or this process's folder.
     pub cwd: Option<PathBuf>,
-    /// Options of a run, as the command line takes them: the one place where what they mean is known.
+    /// Options in the syntax of the command line, which alone defines their meaning.
     pub flags: Vec<String>,
-    /// What the client brings along.
+    /// Tools, hooks and system text of the client.
     pub client_extensions: ClientExtensions,
-    /// Where its model is asked, if the client says so itself.
+    /// The model provider, if the client supplies its own.
     pub provider: Option<ClientProvider>,
 }
 
-/// A provider that the client brings along. Its key is neither kept nor shown, and whoever goes on with the session
-/// brings it again.
+/// A model provider that the client supplies. Its key is neither stored nor shown, and the client must supply it again
+/// to resume the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientProvider {
-    /// Where it is, and how it is asked.
+    /// The provider's address and settings.
     pub provider: model::Provider,
-    /// The model that is asked there; the one that the flags name when absent.
+    /// The model to use; when absent, the one that the flags name.
     pub model: Option<String>,
 }
 
 impl ClientProvider {
-    /// What stands before the slash in the names of its models.
+    /// The provider's name in model names, before the slash.
     pub const NAME: &str = "client";
 }
 
 impl OpenRequest {
-    /// A session that begins or goes on, with nothing said about it.
+    /// A request without any options.
     pub fn new(start: SessionStart) -> OpenRequest {
         OpenRequest {
             start,
@@ -91,11 +92,11 @@ impl OpenRequest {
 /// How an adapter's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdapterExit {
-    /// Its client left, and nothing went wrong.
+    /// Its client left, and there was no error.
     Success,
-    /// Something went wrong, and the client was told.
+    /// There was an error, which was reported to the client.
     Failed,
-    /// It was not started as it should be.
+    /// Its command line was not valid.
     UsageError,
 }
 

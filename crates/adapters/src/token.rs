@@ -1,43 +1,44 @@
-//! The word that a client must bring to be let in. Only its digest is kept: comparing digests tells nobody how much of a guess
+//! The token that a client must send. Only its digest is kept: comparing digests does not reveal how much of a guess
 //! was right.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-/// The shortest token that is taken from outside.
-const SHORTEST: usize = 32;
+/// The minimum length of a token.
+const MIN_LENGTH: usize = 32;
 
-/// The word that a client must bring to be let in.
+/// The token that a client must send.
 #[derive(Clone)]
 pub struct AccessToken {
     digest: [u8; 32],
 }
 
 impl AccessToken {
-    /// A word that nobody can guess.
+    /// Generates a random token.
     pub fn generate() -> io::Result<String> {
         let mut bytes = [0; 32];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(HEXLOWER.encode(&bytes))
     }
 
-    /// The token that is this word; none if it is too short, or could not be written in a header.
-    pub fn new(word: &str) -> Option<AccessToken> {
-        let is_fit = word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_graphic());
-        is_fit.then(|| AccessToken::from_any(word))
+    /// Creates a token; `None` if the text is too short or cannot be sent in a header.
+    pub fn new(text: &str) -> Option<AccessToken> {
+        let is_fit = text.len() >= MIN_LENGTH && text.bytes().all(|byte| byte.is_ascii_graphic());
+        is_fit.then(|| AccessToken::from_any(text))
     }
 
-    /// The token that whoever starts an adapter has chosen, whatever it is.
-    pub(crate) fn from_any(word: &str) -> AccessToken {
-        AccessToken { digest: Sha256::digest(word).into() }
+    /// Creates a token from any text that the user who starts an adapter chose.
+    pub(crate) fn from_any(text: &str) -> AccessToken {
+        AccessToken { digest: Sha256::digest(text).into() }
     }
 
-    /// Whether this is it.
-    pub(crate) fn matches(&self, word: &[u8]) -> bool {
-        let digest: [u8; 32] = Sha256::digest(word).into();
+    /// Whether `text` is the token.
+    pub(crate) fn matches(&self, text: &[u8]) -> bool {
+        let digest: [u8; 32] = Sha256::digest(text).into();
         digest == self.digest
     }
 }

@@ -1,4 +1,4 @@
-//! The command line, exactly as it is typed.
+//! Command-line arguments, parsed with clap.
 
 mod approvals;
 mod catalog;
@@ -47,14 +47,14 @@ pub(crate) use todos::{NewTodoArgs, TodoArgs, TodoListArgs, TodoSessionArgs, Tod
 pub(crate) struct CliArgs {
     #[command(subcommand)]
     pub(crate) command: Option<CliCommand>,
-    /// Begins a conversation with this; needs a terminal (-p runs a prompt anywhere)
+    /// Starts a conversation with this prompt; needs a terminal (-p runs a prompt anywhere)
     #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
     pub(crate) opening: Option<String>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
-/// What can be done besides running a prompt.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Lists, shows, exports, messages, stops and removes sessions
@@ -63,48 +63,48 @@ pub(crate) enum CliCommand {
     /// Lists, shows, follows, messages and stops the agents and commands of sessions
     #[command(args_conflicts_with_subcommands = true)]
     Tasks(TasksArgs),
-    /// Lists, shows and changes the items that agents and people share
+    /// Lists, shows and changes the items of lists that agents and users share
     #[command(args_conflicts_with_subcommands = true)]
     Lists(ListsArgs),
-    /// Lists, draws, adds and moves the todos of sessions
+    /// Lists, graphs, adds and updates the todos of sessions
     #[command(args_conflicts_with_subcommands = true)]
     Todos(TodosArgs),
-    /// Lists what waits for you, and allows, denies or answers it
+    /// Lists the tool calls and questions that wait for you, and allows, denies or answers them
     #[command(args_conflicts_with_subcommands = true)]
     Approvals(ApprovalsArgs),
-    /// Splits a goal into todos, or takes them from a plan, and works through them with many agents at once
+    /// Splits a goal into todos, or reads them from a plan, and works through them with many agents at once
     #[command(args_conflicts_with_subcommands = true)]
     Fleet(FleetArgs),
-    /// Runs programs written for other agents' SDKs: makes the programs that they are pointed at, and serves them
+    /// Runs programs written for other agents' SDKs: installs the executables they start, and serves their protocol
     Sdk(SdkArgs),
-    /// Serves HTTP on this machine: REST for commands, server-sent events for what happens
+    /// Serves HTTP on this machine: REST for commands, server-sent events for session events
     Serve(ServeArgs),
-    /// Says whether a tool call would be allowed, asked about or denied, and why
+    /// Shows whether a tool call would be allowed, asked about or denied, and why
     Explain(ExplainArgs),
-    /// Lists providers, their keys and models, and what runs on this machine
+    /// Lists providers, their keys and models, and the model servers running on this machine
     Models(ModelsArgs),
-    /// Sums up what sessions spent
+    /// Shows the cost and token usage of sessions
     Cost(CostArgs),
-    /// Removes sessions that nobody touched for a long time, output of removed tasks, and results no fleet used
+    /// Removes old idle sessions, output of removed tasks, and fleet results that are no longer used
     Gc(GcArgs),
     /// Lists the checkouts that agents work in, and moves them to the trash and back
     #[command(args_conflicts_with_subcommands = true)]
     Checkouts(CheckoutsArgs),
-    /// Shows Bosun at work on a small sample, offline and without a key
+    /// Runs a fleet of agents on a small sample project, offline and without a key
     Demo(DemoArgs),
     /// Lists, shows and checks agents, skills and plugins
     Catalog(CatalogArgs),
     /// Shows, checks and changes settings
     Config(ConfigArgs),
-    /// Shows what the files of another product become in Bosun, and writes it
+    /// Shows what the files of another product become in Bosun, and imports them
     Import(ImportArgs),
-    /// Lets the files of a project change what Bosun does, as long as they stay as they are
+    /// Lets the files of a project configure Bosun until one of them changes
     Trust(TrustArgs),
-    /// Looks at keys, models, files, git, disk and more, and says what to do about what is not right
+    /// Checks keys, models, files, git, disk and more, and suggests a fix for each problem
     Doctor(DoctorArgs),
-    /// Kills itself in the middle of its work, and looks whether anything is lost
+    /// Kills Bosun in the middle of its work, and checks that nothing is lost
     Selftest(SelftestArgs),
-    /// Prints what a shell needs to complete the command line
+    /// Prints the completion script of a shell
     Completions(CompletionsArgs),
     /// Prints the manual page
     Man(ManArgs),
@@ -115,10 +115,10 @@ pub(crate) enum CliCommand {
 /// `bosun models`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelsArgs {
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Forgets which providers asked to wait, for instance when more credit was bought
+    /// Forgets which providers asked to wait, for example after you bought more credit
     #[arg(long)]
     pub(crate) reopen: bool,
 }
@@ -132,13 +132,13 @@ pub(crate) struct CostArgs {
     /// Only sessions of this folder
     #[arg(long, conflicts_with = "ids")]
     pub(crate) here: bool,
-    /// Only turns that began in this time until now, such as 24h
+    /// Only turns that started within this time, such as 24h
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     pub(crate) since: Option<Duration>,
-    /// What each line sums up
+    /// What each line is the total of
     #[arg(long, value_enum, default_value_t = CostGrouping::Model, value_name = "WHAT")]
     pub(crate) by: CostGrouping,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// As comma-separated values, for a spreadsheet
@@ -146,7 +146,7 @@ pub(crate) struct CostArgs {
     pub(crate) csv: bool,
 }
 
-/// What a line of the costs sums up.
+/// What a line of the cost table is the total of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CostGrouping {
     /// One session.
@@ -162,16 +162,16 @@ pub(crate) enum CostGrouping {
 /// `bosun gc`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GcArgs {
-    /// Also removes work of removed sessions that is on no branch of its repository
+    /// Also removes work of removed sessions that is not on any branch of its repository
     #[arg(long)]
     pub(crate) unlanded: bool,
     /// Keeps sessions this many days after their last event (90, or `retention.days` in config.toml)
     #[arg(long, value_name = "N")]
     pub(crate) days: Option<u32>,
-    /// Says what would be removed and removes nothing
+    /// Shows what would be removed, and removes nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -179,10 +179,10 @@ pub(crate) struct GcArgs {
 /// `bosun demo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Makes the sample in this new folder instead of a temporary one
+    /// Creates the sample in this new folder instead of a temporary one
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Without pauses between the steps
+    /// Runs without pauses between the steps
     #[arg(long)]
     pub(crate) fast: bool,
 }
@@ -190,7 +190,7 @@ pub(crate) struct DemoArgs {
 /// `bosun doctor`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -198,25 +198,25 @@ pub(crate) struct DoctorArgs {
 /// `bosun selftest`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SelftestArgs {
-    /// The test, which is the only one so far: agents at work, whose owner is killed at random moments
+    /// Kills the process that runs the agents at random moments (the only test so far)
     #[arg(long)]
     pub(crate) chaos: bool,
-    /// How many times
+    /// How many runs
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) runs: u32,
-    /// Where the random moments come from: the same seed, the same moments
+    /// Seed of the random moments; the same seed gives the same moments
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 60))]
     pub(crate) seed: Option<u64>,
-    /// Kills it before and after every kind of event instead
+    /// Kills it before and after every kind of event instead of at random moments
     #[arg(long, conflicts_with = "runs")]
     pub(crate) events: bool,
-    /// How many agents are at work, in tens
+    /// Agents per run, rounded up to a multiple of ten
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
     pub(crate) agents: u32,
     /// How many runs at once
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) jobs: u32,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -232,7 +232,7 @@ pub(crate) struct CompletionsArgs {
 /// `bosun man`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// Writes a page for every command to this folder instead
+    /// Writes a page for every command to this folder instead of stdout
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -244,10 +244,10 @@ pub(crate) struct ScriptArgs {
     pub(crate) command: ScriptCommand,
 }
 
-/// What can be done with scripts.
+/// `bosun script` subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScriptCommand {
-    /// Reads scripts and says what is wrong with them
+    /// Reads scripts and reports their errors
     Check {
         /// The files
         #[arg(required = true)]

@@ -1,4 +1,4 @@
-//! `bosun completions`: what a shell needs to complete the command line.
+//! `bosun completions`: prints shell completion scripts.
 
 use clap_complete::Shell;
 

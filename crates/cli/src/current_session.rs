@@ -1,4 +1,4 @@
-//! The session that this process has open: the log names it, and so does a report of a panic.
+//! The session open in this process, named in the log and in panic reports.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,12 +6,12 @@ use protocol::SessionId;
 
 static OPEN: Mutex<Option<SessionId>> = Mutex::new(None);
 
-/// Takes note that this session is open from now on.
+/// Records the open session.
 pub(crate) fn set(session: SessionId) {
     *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
 }
 
-/// The session that was opened last, if any was.
+/// Returns the session opened last, if any.
 pub(crate) fn get() -> Option<SessionId> {
     *OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }

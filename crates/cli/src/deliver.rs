@@ -1,5 +1,5 @@
-//! What a person says reaches a session: on the socket of the process that runs it, or, while nobody runs it, in its
-//! file for the next one that does. A file cannot tell who wrote to it, so no running session takes anything from there.
+//! Delivers user commands to a session: over the socket of its owner process or, if it is not running, through its file
+//! for the next owner. A file cannot tell who wrote to it, so a running session accepts nothing from there.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use store::{SessionReader, StoreError};
 
 use crate::error::CliError;
 
-/// How long a session's process may take to answer.
+/// How long the owner process may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What became of a command.
+/// How a command was delivered.
 #[derive(Debug)]
 pub(crate) enum DeliveryOutcome {
-    /// The process that runs the session carried it out or refused it.
+    /// The owner process applied or refused it.
     Answered(CommandOutcome),
-    /// Nobody runs the session; the next owner carries it out first.
+    /// The session is not running; the next owner applies it first.
     Queued,
 }
 
-/// Gives a command to a session.
+/// Delivers a command to a session.
 pub(crate) async fn deliver_command(
     home: &Home,
     id: SessionId,
@@ -39,19 +39,19 @@ pub(crate) async fn deliver_command(
         }
         match store::post_command(home, id, command, SystemClock.now()) {
             Ok(_row) => return Ok(DeliveryOutcome::Queued),
-            // It was opened meanwhile.
+            // Another process opened it in the meantime.
             Err(StoreError::Owned { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// The living process that runs a session.
+/// Returns the id of the live process that owns a session.
 pub(crate) fn live_owner(reader: &SessionReader) -> Result<Option<u32>, StoreError> {
     Ok(reader.lease()?.map(|(_, owner)| owner).filter(host::ProcessIdentity::is_alive).map(|owner| owner.pid))
 }
 
-/// Calls a method of the process that runs a session.
+/// Calls a method of the owner process.
 pub(crate) async fn call_owner<R: DeserializeOwned>(
     home: &Home,
     id: SessionId,
@@ -59,21 +59,21 @@ pub(crate) async fn call_owner<R: DeserializeOwned>(
     method: Method,
     params: impl Serialize,
 ) -> Result<R, CliError> {
-    let unheard = |why: &dyn std::fmt::Display| {
+    let no_answer = |why: &dyn std::fmt::Display| {
         CliError::failed(format!("process {pid} runs the session and does not answer: {why}"))
-            .with_hint("try again; if it stays so, end that process and resume the session")
+            .with_hint("try again; if it still does not answer, end that process and resume the session")
     };
     let call = async {
-        let (client, _notifications) = RpcClient::connect(&home.socket(id)).await.map_err(|error| unheard(&error))?;
+        let (client, _notifications) = RpcClient::connect(&home.socket(id)).await.map_err(|error| no_answer(&error))?;
         client.call::<R>(method, params).await.map_err(|error| match error {
             CallError::Refused(refused) => CliError::usage(refused),
             CallError::Closed(closed) => CliError::failed(format!(
-                "process {pid} ended before it answered, so it may not have been told: {closed}"
+                "process {pid} ended before it answered; it may not have received the command: {closed}"
             )),
             error @ (CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
                 CliError::failed(error)
             }
         })
     };
-    tokio::time::timeout(ANSWER_TIMEOUT, call).await.unwrap_or_else(|_late| Err(unheard(&"it may be stopped")))
+    tokio::time::timeout(ANSWER_TIMEOUT, call).await.unwrap_or_else(|_late| Err(no_answer(&"it may be suspended")))
 }

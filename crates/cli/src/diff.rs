@@ -1,20 +1,20 @@
-//! What changes between two texts, line by line.
+//! Line-by-line diff of two texts.
 
-/// Most pairs of lines that are compared; beyond it everything old goes and everything new comes.
+/// Most pairs of lines that are compared; a larger diff removes all old lines and adds all new ones.
 const MAX_PAIRS: usize = 1 << 20;
 
 /// A line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiffLine<'a> {
-    /// It is in both texts.
+    /// In both texts.
     Same(&'a str),
-    /// It is only in the old text.
+    /// Only in the old text.
     Removed(&'a str),
-    /// It is only in the new text.
+    /// Only in the new text.
     Added(&'a str),
 }
 
-/// The lines of both texts in order, those that stay once.
+/// Returns the lines of both texts in order; unchanged lines appear once.
 pub(crate) fn diff_lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     let ends = |text: &str| text.is_empty() || text.ends_with('\n');
     let end = if ends(old) && ends(new) { TrailingNewline::Both } else { TrailingNewline::NotBoth };
@@ -26,15 +26,14 @@ pub(crate) fn diff_lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     [same(&old[..head]), diff_middle(old_middle, new_middle), same(&old[old.len() - tail..])].concat()
 }
 
-/// Whether both texts end with a whole line. What ends a line is not a line; it is shown only where one of the texts lacks
-/// it.
+/// Whether both texts end with a newline. A trailing newline is shown as a line only if one of the texts lacks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrailingNewline {
     Both,
     NotBoth,
 }
 
-/// The lines of a text; an empty text has none, so that nothing is removed from it or added to it.
+/// Splits a text into lines; an empty text has none, so that a diff with it only adds or only removes.
 fn split(text: &str, end: TrailingNewline) -> Vec<&str> {
     match (text, end) {
         ("", _) => Vec::new(),
@@ -43,14 +42,14 @@ fn split(text: &str, end: TrailingNewline) -> Vec<&str> {
     }
 }
 
-/// The lines between those that begin and end both texts, by their longest common subsequence.
+/// Diffs the lines between the common beginning and end of both texts, by longest common subsequence.
 fn diff_middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     let removed = |lines: &[&'a str]| lines.iter().map(|line| DiffLine::Removed(line)).collect::<Vec<_>>();
     let added = |lines: &[&'a str]| lines.iter().map(|line| DiffLine::Added(line)).collect::<Vec<_>>();
     if old.len().saturating_mul(new.len()) > MAX_PAIRS {
         return [removed(old), added(new)].concat();
     }
-    // The length of the longest common subsequence of what follows each pair of places.
+    // Length of the longest common subsequence from each pair of positions to the end.
     let width = new.len() + 1;
     let mut longest = vec![0_u32; (old.len() + 1) * width];
     for a in (0..old.len()).rev() {

@@ -1,11 +1,11 @@
-//! What goes wrong at the command line: what happened, what to do next, and the exit code.
+//! Errors of the command line: a message, a hint and an exit code.
 
 use std::fmt;
 
 use crate::exit::CommandExit;
 use crate::{print, suggestions};
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct CliError {
     exit: CommandExit,
@@ -14,12 +14,12 @@ pub(crate) struct CliError {
     missing_input: Option<MissingInput>,
 }
 
-/// What a person at a terminal can be asked for, so that the same works.
+/// Missing input that Bosun can ask for at a terminal before it tries again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MissingInput {
     /// A model.
     Model,
-    /// The key of a provider, which is looked for in a variable.
+    /// The key of a provider, which is read from an environment variable.
     Key { provider: String, variable: String },
 }
 
@@ -29,22 +29,22 @@ impl CliError {
         CliError { exit: CommandExit::Usage, message: message.to_string(), hint: None, missing_input: None }
     }
 
-    /// It failed.
+    /// The command failed.
     pub(crate) fn failed(message: impl fmt::Display) -> CliError {
         CliError { exit: CommandExit::Failed, message: message.to_string(), hint: None, missing_input: None }
     }
 
-    /// The same with what to do next.
+    /// Adds a hint: what to do next.
     pub(crate) fn with_hint(self, hint: impl fmt::Display) -> CliError {
         CliError { hint: Some(hint.to_string()), ..self }
     }
 
-    /// The same, where something is missing that a person can be asked for.
-    pub(crate) fn with_missing_input(self, lacks: MissingInput) -> CliError {
-        CliError { missing_input: Some(lacks), ..self }
+    /// Adds the input that Bosun can ask the user for.
+    pub(crate) fn with_missing_input(self, input: MissingInput) -> CliError {
+        CliError { missing_input: Some(input), ..self }
     }
 
-    /// What a person can be asked for.
+    /// The input that Bosun can ask the user for.
     pub(crate) fn missing_input(&self) -> Option<&MissingInput> {
         self.missing_input.as_ref()
     }
@@ -54,22 +54,22 @@ impl CliError {
         self.exit
     }
 
-    /// What happened.
+    /// The message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What happened, and what to do next.
+    /// Splits the error into its message and its hint.
     pub(crate) fn into_message_and_hint(self) -> (String, Option<String>) {
         (self.message, self.hint)
     }
 
-    /// Tells the person.
+    /// Prints the message and the hint to stderr.
     pub(crate) fn print(&self) {
-        // It may name what a stranger wrote.
+        // The message may contain untrusted text.
         print::error(&print::sanitize(&self.message));
-        let usual = (self.exit == CommandExit::Failed).then_some("`bosun doctor` looks for the cause");
-        if let Some(hint) = self.hint.as_deref().or(usual) {
+        let default = (self.exit == CommandExit::Failed).then_some("`bosun doctor` looks for the cause");
+        if let Some(hint) = self.hint.as_deref().or(default) {
             print::note(print::sanitize(&format!("hint: {hint}")));
         }
     }
@@ -112,7 +112,7 @@ impl From<runtime::SessionOpenError> for CliError {
 
 impl From<model::OpenModelError> for CliError {
     fn from(error: model::OpenModelError) -> CliError {
-        let lacks = match &error {
+        let missing_input = match &error {
             model::OpenModelError::NoKey { provider, variable } => {
                 Some(MissingInput::Key { provider: provider.clone(), variable: variable.clone() })
             }
@@ -123,15 +123,15 @@ impl From<model::OpenModelError> for CliError {
             | model::OpenModelError::Recording(_)
             | model::OpenModelError::NoFile { .. }) => CliError::usage(error),
             model::OpenModelError::Provider { ref provider, .. }
-                if let Some(meant) = suggestions::suggest_model(provider) =>
+                if let Some(suggestion) = suggestions::suggest_model(provider) =>
             {
-                CliError::usage(error).with_hint(meant)
+                CliError::usage(error).with_hint(suggestion)
             }
             error => {
-                CliError::usage(error).with_hint("`bosun models` lists the providers, their keys and what they serve")
+                CliError::usage(error).with_hint("`bosun models` lists the providers, their keys and their models")
             }
         };
-        CliError { missing_input: lacks, ..failure }
+        CliError { missing_input, ..failure }
     }
 }
 

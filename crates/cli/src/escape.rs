@@ -1,7 +1,7 @@
-//! What a model wrote, as it really is.
+//! Makes invisible characters in untrusted text visible.
 
-/// The text with everything that could drive a terminal, or hide in it, written out: what is shown is what is there,
-/// in the order it is there.
+/// Escapes control characters and invisible characters, so that the text on screen is the actual text in its actual
+/// order.
 pub(crate) fn escape_invisible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -14,7 +14,7 @@ pub(crate) fn escape_invisible(text: &str) -> String {
     shown
 }
 
-/// Whether a character is not seen itself, or changes the order in which others are.
+/// Whether a character is invisible, or changes the display order of others.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,

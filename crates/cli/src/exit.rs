@@ -7,24 +7,24 @@ use std::process::ExitCode;
 pub(crate) enum CommandExit {
     /// Everything succeeded.
     Success,
-    /// It failed.
+    /// The command failed.
     Failed,
     /// The arguments or the configuration are wrong.
     Usage,
-    /// The answer is there, but a task failed.
+    /// There is an answer, but a task failed.
     Partial,
-    /// A limit of time or turns was reached.
+    /// A time or turn limit was reached.
     Limit,
-    /// Somebody stopped it.
+    /// Stopped by the user.
     Cancelled,
     /// The budget was used up.
     Budget,
-    /// It waits for a quota.
+    /// Parked until a quota resets.
     Parked,
 }
 
 impl CommandExit {
-    /// The number the shell sees.
+    /// The exit code of the process.
     pub(crate) fn code(self) -> u8 {
         match self {
             CommandExit::Success => 0,
@@ -38,7 +38,7 @@ impl CommandExit {
         }
     }
 
-    /// The one that is told where several hold.
+    /// Returns the most severe of several exits.
     pub(crate) fn worst(all: impl IntoIterator<Item = CommandExit>) -> CommandExit {
         const ORDER: [CommandExit; 7] = [
             CommandExit::Cancelled,
@@ -49,8 +49,8 @@ impl CommandExit {
             CommandExit::Partial,
             CommandExit::Success,
         ];
-        let place = |exit: &CommandExit| ORDER.iter().position(|other| other == exit).unwrap_or(0);
-        all.into_iter().min_by_key(place).unwrap_or(CommandExit::Success)
+        let rank = |exit: &CommandExit| ORDER.iter().position(|other| other == exit).unwrap_or(0);
+        all.into_iter().min_by_key(rank).unwrap_or(CommandExit::Success)
     }
 }
 

@@ -1,8 +1,7 @@
-//! Deaths on order, for tests of durability: `BOSUN_FAULT=before-commit:7` kills the process with SIGKILL before
-//! the commit that holds event 7, `after-commit:7` after it and before anybody knows; `fail-commit:7` makes that
-//! commit fail as a full disk would, and `panic-commit:7` makes its writer panic. `before-commit:taskCreated:2` and its
-//! like mean the second commit that holds an event of this kind. `panic-at:7` panics where event 7 is shown, which
-//! nothing contains.
+//! Injected faults for durability tests: `BOSUN_FAULT=before-commit:7` kills the process with SIGKILL before the commit
+//! that contains event 7, `after-commit:7` after it and before the commit is reported; `fail-commit:7` fails that
+//! commit as a full disk would, and `panic-commit:7` makes its writer panic. `before-commit:taskCreated:2` means the
+//! second commit that contains an event of this kind. `panic-at:7` panics where event 7 is shown, outside any handler.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use store::{NoWriterProbe, WriterPoint, WriterProbe};
 
 use crate::error::CliError;
 
-/// The probe that the variable asks for.
+/// Returns the probe for the value of `BOSUN_FAULT`.
 pub(crate) fn probe(fault: Option<&str>) -> Result<Arc<dyn WriterProbe>, CliError> {
     match fault.map(InjectedFault::parse).transpose()? {
         Some(fault) => Ok(Arc::new(fault)),
@@ -22,15 +21,15 @@ pub(crate) fn probe(fault: Option<&str>) -> Result<Arc<dyn WriterProbe>, CliErro
     }
 }
 
-/// Panics if the variable asks for that at this event.
-pub(crate) fn panic_if_ordered(fault: Option<&str>, live: &BusMessage) {
+/// Panics if `BOSUN_FAULT` requests a panic at this event.
+pub(crate) fn panic_if_requested(fault: Option<&str>, live: &BusMessage) {
     let Some(Ok(InjectedFault { action: FaultAction::PanicAt, trigger: CommitFaultTrigger::Event(seq) })) =
         fault.map(InjectedFault::parse)
     else {
         return;
     };
     match live {
-        BusMessage::Event(envelope) if envelope.seq >= seq => panic_on_order(),
+        BusMessage::Event(envelope) if envelope.seq >= seq => injected_panic(),
         BusMessage::Event(_) | BusMessage::Text { .. } => {}
     }
 }
@@ -50,12 +49,12 @@ enum FaultAction {
     PanicAt,
 }
 
-/// Which commit it is about.
+/// The commit that triggers a fault.
 #[derive(Debug)]
 enum CommitFaultTrigger {
-    /// The one that holds this event, and all later ones.
+    /// The commit that contains this event, and all later ones.
     Event(u64),
-    /// The one that holds the kind for the nth time, and all later ones.
+    /// The nth commit that contains an event of this kind, and all later ones.
     EventKind(EventKindTrigger),
 }
 
@@ -63,17 +62,17 @@ enum CommitFaultTrigger {
 struct EventKindTrigger {
     name: String,
     nth: u32,
-    /// Whether the commit under way holds it.
+    /// Whether the current commit contains the kind.
     is_in_commit: AtomicBool,
-    /// How many commits held it.
+    /// How many commits contained it.
     commits: AtomicU32,
 }
 
 impl InjectedFault {
     fn parse(text: &str) -> Result<InjectedFault, CliError> {
         let unknown = || CliError::usage(format!("{}=`{text}` is neither WHERE:EVENT nor WHERE:KIND:N", config::FAULT));
-        let mut words = text.split(':');
-        let deed = match words.next() {
+        let mut fields = text.split(':');
+        let action = match fields.next() {
             Some("before-commit") => FaultAction::DieBefore,
             Some("after-commit") => FaultAction::DieAfter,
             Some("fail-commit") => FaultAction::Fail,
@@ -81,9 +80,9 @@ impl InjectedFault {
             Some("panic-at") => FaultAction::PanicAt,
             Some(_) | None => return Err(unknown()),
         };
-        let place = match (words.next(), words.next(), words.next()) {
+        let trigger = match (fields.next(), fields.next(), fields.next()) {
             (Some(seq), None, None) => CommitFaultTrigger::Event(seq.parse().map_err(|_not_a_number| unknown())?),
-            (Some(name), Some(nth), None) if deed != FaultAction::PanicAt => {
+            (Some(name), Some(nth), None) if action != FaultAction::PanicAt => {
                 let nth = nth.parse().map_err(|_not_a_number| unknown())?;
                 CommitFaultTrigger::EventKind(EventKindTrigger {
                     name: name.into(),
@@ -94,7 +93,7 @@ impl InjectedFault {
             }
             _other => return Err(unknown()),
         };
-        Ok(InjectedFault { action: deed, trigger: place })
+        Ok(InjectedFault { action, trigger })
     }
 }
 
@@ -107,7 +106,7 @@ impl WriterProbe for InjectedFault {
             (FaultAction::Fail, WriterPoint::BeforeCommit { .. }) if due => {
                 Err(io::Error::from(io::ErrorKind::StorageFull))
             }
-            (FaultAction::PanicCommit, WriterPoint::BeforeCommit { .. }) if due => panic_on_order(),
+            (FaultAction::PanicCommit, WriterPoint::BeforeCommit { .. }) if due => injected_panic(),
             (
                 FaultAction::DieBefore
                 | FaultAction::DieAfter
@@ -130,7 +129,7 @@ impl WriterProbe for InjectedFault {
 }
 
 impl CommitFaultTrigger {
-    /// Whether the commit at this point is one that it is about.
+    /// Whether the commit at this point triggers the fault.
     fn is_reached(&self, point: WriterPoint) -> bool {
         match (self, point) {
             (
@@ -138,8 +137,8 @@ impl CommitFaultTrigger {
                 WriterPoint::BeforeCommit { last_seq } | WriterPoint::AfterCommit { last_seq },
             ) => last_seq >= *seq,
             (CommitFaultTrigger::EventKind(kind), WriterPoint::BeforeCommit { .. }) => {
-                let held = u32::from(kind.is_in_commit.swap(false, Ordering::Relaxed));
-                kind.commits.fetch_add(held, Ordering::Relaxed) + held >= kind.nth
+                let new = u32::from(kind.is_in_commit.swap(false, Ordering::Relaxed));
+                kind.commits.fetch_add(new, Ordering::Relaxed) + new >= kind.nth
             }
             (CommitFaultTrigger::EventKind(kind), WriterPoint::AfterCommit { .. }) => {
                 kind.commits.load(Ordering::Relaxed) >= kind.nth
@@ -148,14 +147,14 @@ impl CommitFaultTrigger {
     }
 }
 
-/// Whether an event is of the kind that its `type` on disk names.
+/// Whether the stored `type` of an event is this kind.
 fn is_of_kind(entry: &LogEntry, kind: &str) -> bool {
     serde_json::to_value(&entry.event).is_ok_and(|event| event["type"] == kind)
 }
 
-#[expect(clippy::panic, reason = "this is what was ordered")]
-fn panic_on_order() -> ! {
-    panic!("a panic on order")
+#[expect(clippy::panic, reason = "this is the requested fault")]
+fn injected_panic() -> ! {
+    panic!("an injected panic")
 }
 
 #[cfg(test)]

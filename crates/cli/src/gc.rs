@@ -1,6 +1,6 @@
-//! `bosun gc`: removes sessions that nobody touched for a long time. One that is running, parked or interrupted
-//! has work in it and stays; only the output of its removed tasks goes. Checkouts of removed sessions go as well, results
-//! of todos that no fleet used, refs to work that has landed, and the trash is emptied of what was there for long enough.
+//! `bosun gc`: removes sessions that were idle for a long time. Running, parked and interrupted sessions have work in
+//! them and stay; only the output of their removed tasks is deleted. It also removes checkouts of removed sessions,
+//! unused todo results and refs to landed work, and empties the trash of old entries.
 
 mod checkouts;
 mod outputs;
@@ -31,13 +31,13 @@ struct GcReport {
     removed: Vec<String>,
     kept: usize,
     failed: Vec<String>,
-    /// What commands printed that nobody can ask for any more.
+    /// Command output that is no longer reachable.
     outputs: OutputCleanup,
-    /// Results of todos that no fleet used for as long.
+    /// Todo results that no fleet used within the retention time.
     results: usize,
-    /// Checkouts that nobody needs.
+    /// Checkouts without a session.
     checkouts: CheckoutCleanup,
-    /// What sessions left in the repositories of users.
+    /// Refs and folders that sessions left in the users' repositories.
     refs: RefCleanup,
     dry_run: bool,
 }
@@ -46,7 +46,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
     let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
-    // Each is as its file is now.
+    // Reconciling brings each row up to date with its session's file.
     let rows =
         SessionIndex::open(&setup.home)?.reconcile(&setup.home)?.page(&setup.home, &SessionQuery::default())?.rows;
     let is_over = |row: &SessionRow| {
@@ -68,18 +68,18 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
         refs: RefCleanup::default(),
         dry_run,
     };
-    let unbegun = find_empty_sessions(&setup.home, keep)?.into_iter().map(|id| (id, "never begun".to_owned()));
+    let empty = find_empty_sessions(&setup.home, keep)?.into_iter().map(|id| (id, "never started".to_owned()));
     let old = old.into_iter().map(|row| {
         let title = print::sanitize(&print::one_line(&row.title, 50));
         (row.id, format!("{}  {title}", time::format_age(row.updated_at, now)))
     });
     let mut gone = BTreeSet::new();
-    for (id, what) in old.chain(unbegun) {
+    for (id, description) in old.chain(empty) {
         let removed = if args.dry_run { Ok(()) } else { crate::sessions::remove(&setup.home, id) };
         match removed {
             Ok(()) => {
                 if !args.json {
-                    print::output(format_args!("{id}  {what}"));
+                    print::output(format_args!("{id}  {description}"));
                 }
                 gone.insert(id);
                 report.removed.push(id.to_string());
@@ -92,9 +92,9 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     }
     let trash = Duration::from_secs(u64::from(setup.config.trash_days) * 86_400);
     report.checkouts = checkouts::collect(&setup, now, trash, dry_run).await;
-    // After the checkouts, whose work becomes a ref.
-    let wanted = RefCleanupOptions { removed: gone, unlanded: args.unlanded, dry_run };
-    report.refs = refs::collect(&setup, folders, &wanted).await;
+    // After the checkouts, since their work becomes refs.
+    let options = RefCleanupOptions { removed: gone, unlanded: args.unlanded, dry_run };
+    report.refs = refs::collect(&setup, folders, &options).await;
     let exit = if report.failed.is_empty() { CommandExit::Success } else { CommandExit::Failed };
     if args.json {
         print::json(&report);
@@ -110,18 +110,19 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
         let CheckoutCleanup { removed, trashed, emptied, bytes } = report.checkouts;
         if removed + trashed + emptied > 0 {
             let moved = if trashed > 0 { format!(", {trashed} moved to the trash") } else { String::new() };
-            print::note(format_args!("{} of checkouts {verb}: {bytes} bytes{moved}", removed + emptied));
+            let checkouts = print::pluralize(removed + emptied, "checkout");
+            print::note(format_args!("{checkouts} {verb}: {bytes} bytes{moved}"));
         }
         let RefCleanup { removed, unlanded, landings } = report.refs;
         if removed > 0 {
             print::note(format_args!("{} in repositories {verb}", print::pluralize(removed, "ref")));
         }
         if landings > 0 {
-            print::note(format_args!("{} of killed landings removed", print::pluralize(landings, "folder")));
+            print::note(format_args!("{} of interrupted landings removed", print::pluralize(landings, "folder")));
         }
         if unlanded > 0 {
             print::note(format_args!(
-                "{} of removed sessions kept: the work is on no branch (`git for-each-ref refs/bosun` lists it); \
+                "{} of removed sessions kept: the work is not on any branch (`git for-each-ref refs/bosun` lists it); \
                  `bosun gc --unlanded` removes it",
                 print::pluralize(unlanded, "ref")
             ));
@@ -130,15 +131,14 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     Ok(exit)
 }
 
-/// Drops the results that no fleet used for so long, and says how many there are.
+/// Drops results that no fleet used within the retention time, and returns their number.
 fn drop_unused_results(home: &Home, now: Timestamp, keep: Duration, dry_run: bool) -> Result<usize, CliError> {
     let age = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
     let then = Timestamp(now.0.saturating_sub(age));
     Ok(if dry_run { FleetResultStore::count_before(home, then)? } else { FleetResultStore::drop_before(home, then)? })
 }
 
-/// Folders of sessions whose process died before their first commit. No list shows them, and there is nothing in
-/// them to lose.
+/// Folders of sessions whose process died before the first commit. No list shows them, and they hold nothing to lose.
 fn find_empty_sessions(home: &Home, keep: Duration) -> Result<Vec<SessionId>, CliError> {
     let mut found = Vec::new();
     for folder in fs::read_dir(home.sessions_dir())? {

@@ -1,4 +1,4 @@
-//! `bosun import`: what the files of another product become in Bosun, and writing it.
+//! `bosun import`: shows which settings of another product Bosun can take over, and writes them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use crate::exit::CommandExit;
 use crate::setup::{folder, settings_failure, trust_status};
 use crate::{log, print};
 
-/// What was found, for programs.
+/// The JSON report.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ImportReport {
     findings: Vec<ImportRow>,
-    /// Whether it was written.
+    /// Whether the changes were written.
     written: bool,
-    /// What could not be written.
+    /// Changes that could not be written.
     errors: Vec<String>,
 }
 
@@ -30,11 +30,11 @@ struct ImportRow {
     file: PathBuf,
     found: String,
     outcome: &'static str,
-    /// What is or would be written.
+    /// The text that is or would be written.
     becomes: Option<String>,
-    /// Where.
+    /// The file that it is written to.
     into: Option<PathBuf>,
-    /// What is kept, when it is read in place, or why it is not imported.
+    /// The value that is kept, when the file is read in place, or why it is not imported.
     reason: Option<String>,
 }
 
@@ -43,32 +43,32 @@ pub(crate) fn perform(args: &ImportArgs) -> Result<CommandExit, CliError> {
     let home = open_home(&env)?;
     let project = Project::find(&folder(None)?);
     let no_allow_all = allow_all_forbidden_by(&env, &home)?;
-    let moved = env.folder_of(product(args.product));
-    let places = ImportLocations {
+    let relocated = env.folder_of(product(args.product));
+    let locations = ImportLocations {
         home: home.root(),
         user: env.user.as_deref(),
-        relocated: moved.as_deref(),
+        relocated: relocated.as_deref(),
         trust: trust_status(&home, &project),
         project: &project,
         no_allow_all: no_allow_all.as_deref(),
     };
     let _lock = if args.write { Some(home.lock("settings")?) } else { None };
-    let findings = survey(product(args.product), &places).map_err(settings_failure)?;
+    let findings = survey(product(args.product), &locations).map_err(settings_failure)?;
     let errors: Vec<String> = match args.write {
         true => write(&findings).iter().map(ToString::to_string).collect(),
         false => Vec::new(),
     };
-    let is_whole = errors.is_empty() && !findings.iter().any(|it| matches!(it.outcome, ImportOutcome::Invalid(_)));
+    let is_complete = errors.is_empty() && !findings.iter().any(|it| matches!(it.outcome, ImportOutcome::Invalid(_)));
     if args.json {
         print::json(&ImportReport { findings: findings.into_iter().map(row).collect(), written: args.write, errors });
     } else {
         print_findings(&findings, args, env.user.as_deref());
         errors.iter().for_each(|error| print::error(&print::sanitize(error)));
     }
-    Ok(if is_whole { CommandExit::Success } else { CommandExit::Failed })
+    Ok(if is_complete { CommandExit::Success } else { CommandExit::Failed })
 }
 
-/// Bosun's home, without its settings: those of another product are among them, and may be what is wrong.
+/// Opens Bosun's home without its settings: they include those of the other product, which may be invalid.
 fn open_home(env: &Env) -> Result<Home, CliError> {
     let root = env.home.clone().ok_or_else(|| {
         CliError::usage("neither BOSUN_HOME nor HOME is set").with_hint("set BOSUN_HOME to a folder of your own")
@@ -78,7 +78,7 @@ fn open_home(env: &Env) -> Result<Home, CliError> {
     Ok(home)
 }
 
-/// The managed file that forbids the mode allow-all, if one does.
+/// The managed file that forbids the allow-all mode, if any.
 fn allow_all_forbidden_by(env: &Env, home: &Home) -> Result<Option<PathBuf>, CliError> {
     let managed = SettingsLayers::read(&SettingsLocations {
         home: home.root(),
@@ -120,32 +120,33 @@ fn reason(outcome: &ImportOutcome) -> Option<String> {
     }
 }
 
-/// Shows each file with what stands in it and what becomes of that.
+/// Prints each file with its entries and the outcome of each entry.
 fn print_findings(findings: &[ImportFinding], args: &ImportArgs, user: Option<&Path>) {
-    // Every word of it may be a stranger's.
-    let tell = |line: String| print::output(print::sanitize(&line).replace(['\n', '\t'], " "));
+    // Any part of a line may come from an untrusted file.
+    let print_line = |line: String| print::output(print::sanitize(&line).replace(['\n', '\t'], " "));
     let mut last: Option<&Path> = None;
     for finding in findings {
         if last != Some(&finding.file) {
-            tell(short_path(&finding.file, user));
+            print_line(short_path(&finding.file, user));
             last = Some(&finding.file);
         }
-        tell(format!("  {}  →  {}", finding.subject, describe_outcome(&finding.outcome, args.write, user)));
+        print_line(format!("  {}  →  {}", finding.subject, describe_outcome(&finding.outcome, args.write, user)));
     }
     let count = |wanted: fn(&ImportOutcome) -> bool| findings.iter().filter(|finding| wanted(&finding.outcome)).count();
     let writes = count(|outcome| matches!(outcome, ImportOutcome::Written(_)));
     let invalid = count(|outcome| matches!(outcome, ImportOutcome::Invalid(_)));
-    let sum = match (findings.is_empty(), writes, args.write) {
+    let summary = match (findings.is_empty(), writes, args.write) {
         (true, _, _) => "no files of this product were found".to_owned(),
-        (false, 0, _) => "there is nothing to write".to_owned(),
+        (false, 0, _) => "nothing to write".to_owned(),
         (false, _, true) => format!("{} written", print::pluralize(writes, "entry").replace("entrys", "entries")),
         (false, _, false) => {
-            format!("{} to write; --write writes it", print::pluralize(writes, "entry").replace("entrys", "entries"))
+            let entries = print::pluralize(writes, "entry").replace("entrys", "entries");
+            format!("{entries} to write; run again with --write")
         }
     };
-    print::note(sum);
+    print::note(summary);
     if invalid > 0 {
-        print::note(format_args!("{} could not be read; the rest is not affected", print::pluralize(invalid, "part")));
+        print::note(format_args!("{} could not be read; others are not affected", print::pluralize(invalid, "part")));
     }
 }
 
@@ -158,18 +159,18 @@ fn describe_outcome(outcome: &ImportOutcome, written: bool, user: Option<&Path>)
                 text => format!("{text}, {verb} {}", short_path(change.into(), user)),
             }
         }
-        ImportOutcome::AlreadyPresent(change) => format!("stands in {} already", short_path(change.into(), user)),
+        ImportOutcome::AlreadyPresent(change) => format!("already in {}", short_path(change.into(), user)),
         ImportOutcome::Conflicting { change, kept } => {
             format!("not written: {} has {kept}, which is kept", short_path(change.into(), user))
         }
-        ImportOutcome::InPlace(when) if when.is_empty() => "read in place already".into(),
+        ImportOutcome::InPlace(when) if when.is_empty() => "already read in place".into(),
         ImportOutcome::InPlace(when) => format!("read in place {when}"),
         ImportOutcome::NotImported(why) => format!("not imported: {why}"),
         ImportOutcome::Invalid(why) => format!("invalid: {why}"),
     }
 }
 
-/// A path as people write it.
+/// The path with `~` for the user's home.
 fn short_path(path: &Path, user: Option<&Path>) -> String {
     match user.and_then(|user| path.strip_prefix(user).ok()) {
         Some(below) => format!("~/{}", below.display()),

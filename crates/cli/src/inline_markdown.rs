@@ -1,27 +1,27 @@
-//! Markdown within a line: code, weight and links, as pieces that a page or a terminal shows in its own way.
+//! Inline Markdown (code, emphasis and links), parsed into spans that a page or a terminal renders in its own way.
 
-/// How far the end of a mark is looked for: a text of marks alone takes no longer than one of words.
+/// How far to search for a closing delimiter, so that a text full of delimiters parses in linear time.
 const MAX_LOOKAHEAD: usize = 4096;
 
-/// Marks deeper than this within each other are text.
+/// Delimiters nested deeper than this are text.
 const MAX_DEPTH: usize = 6;
 
-/// A piece of a line.
+/// A span of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InlineSpan<'a> {
-    /// Words.
+    /// Plain text.
     Text(String),
-    /// Code, with its marks and without.
+    /// Code, with and without its backticks.
     Code { whole: &'a str, inner: &'a str },
-    /// What stands between two marks, and what is in it.
+    /// Text between two delimiters, and the spans in it.
     Styled { mark: InlineStyle, whole: &'a str, inner: Vec<InlineSpan<'a>> },
-    /// A link or a picture: its words as they are written and as they are meant, and where it leads.
+    /// A link or an image: its text as written and as parsed, and its target.
     Link { words: &'a str, shown: Vec<InlineSpan<'a>>, address: &'a str },
-    /// An address that stands in the text.
+    /// A URL in the text.
     BareUrl(&'a str),
 }
 
-/// A mark around words.
+/// The style that a delimiter stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InlineStyle {
     Strong,
@@ -36,19 +36,18 @@ const DELIMITERS: [(&str, InlineStyle); 4] = [
     ("_", InlineStyle::Emphasis),
 ];
 
-/// The pieces of a line or a paragraph.
-pub(crate) fn parse_inline(words: &str) -> Vec<InlineSpan<'_>> {
-    parse_nested(words, MAX_DEPTH)
+/// Parses a line or a paragraph into spans.
+pub(crate) fn parse_inline(text: &str) -> Vec<InlineSpan<'_>> {
+    parse_nested(text, MAX_DEPTH)
 }
 
-fn parse_nested(words: &str, deep: usize) -> Vec<InlineSpan<'_>> {
-    let mut reader =
-        InlineParser { rest: words, last: None, plain: String::new(), spans: Vec::new(), depth_left: deep };
-    while !reader.rest.is_empty() {
-        reader.step();
+fn parse_nested(text: &str, depth_left: usize) -> Vec<InlineSpan<'_>> {
+    let mut parser = InlineParser { rest: text, last: None, plain: String::new(), spans: Vec::new(), depth_left };
+    while !parser.rest.is_empty() {
+        parser.step();
     }
-    reader.flush();
-    reader.spans
+    parser.flush();
+    parser.spans
 }
 
 struct InlineParser<'a> {
@@ -80,12 +79,12 @@ impl<'a> InlineParser<'a> {
 
     fn escape(&mut self) -> bool {
         let Some(rest) = self.rest.strip_prefix('\\') else { return false };
-        let is_one = rest.starts_with(|c: char| c.is_ascii_punctuation());
-        if is_one {
+        let is_escape = rest.starts_with(|c: char| c.is_ascii_punctuation());
+        if is_escape {
             self.rest = rest;
             self.take_plain();
         }
-        is_one
+        is_escape
     }
 
     fn code(&mut self) -> bool {
@@ -99,7 +98,7 @@ impl<'a> InlineParser<'a> {
                 let whole = &self.rest[..ticks + end + ticks];
                 self.push(InlineSpan::Code { whole, inner: after[..end].trim() }, whole.len());
             }
-            // An unfinished one: the marks are text, all of them at once.
+            // Without a closing delimiter, all the backticks are text.
             None => {
                 self.plain.push_str(mark);
                 self.skip(ticks);
@@ -108,10 +107,10 @@ impl<'a> InlineParser<'a> {
         true
     }
 
-    /// Text between two marks that touch it.
+    /// Text between two delimiters that touch it.
     fn styled(&mut self) -> bool {
         let within_word = self.last.is_some_and(char::is_alphanumeric);
-        for (mark, meaning) in DELIMITERS {
+        for (mark, style) in DELIMITERS {
             let Some(after) = self.rest.strip_prefix(mark).filter(|_| self.depth_left > 0) else { continue };
             if within_word && mark != "**" {
                 return false;
@@ -119,21 +118,21 @@ impl<'a> InlineParser<'a> {
             let Some(end) = window(after).find(mark) else { continue };
             let inner = &after[..end];
             let next = after[end + mark.len()..].chars().next();
-            // Names such as `snake_case` and `__init__` are no marks.
+            // Names such as `snake_case` and `__init__` are not emphasis.
             let in_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
             let ends_in_word = mark == "_" && (in_name(next) || in_name(self.last));
             let touches = !inner.is_empty() && inner.trim() == inner && !inner.starts_with(['*', '_']);
             if touches && !ends_in_word {
                 let whole = &self.rest[..mark.len() * 2 + inner.len()];
                 let inner = parse_nested(inner, self.depth_left - 1);
-                self.push(InlineSpan::Styled { mark: meaning, whole, inner }, whole.len());
+                self.push(InlineSpan::Styled { mark: style, whole, inner }, whole.len());
                 return true;
             }
         }
         false
     }
 
-    /// A link, or a picture, of which only the words and the place are shown: nothing is fetched.
+    /// A link or an image. Only its text and target are shown; nothing is fetched.
     fn link(&mut self) -> bool {
         let (bang, after) = match self.rest.strip_prefix("![") {
             Some(after) => ("!", after),
@@ -153,7 +152,7 @@ impl<'a> InlineParser<'a> {
         true
     }
 
-    /// An address that stands in the text.
+    /// A URL in the text.
     fn address(&mut self) -> bool {
         let begins = ["https://", "http://"].iter().any(|scheme| self.rest.starts_with(scheme));
         if !begins || self.last.is_some_and(char::is_alphanumeric) {
@@ -167,9 +166,9 @@ impl<'a> InlineParser<'a> {
         true
     }
 
-    fn push(&mut self, piece: InlineSpan<'a>, bytes: usize) {
+    fn push(&mut self, span: InlineSpan<'a>, bytes: usize) {
         self.flush();
-        self.spans.push(piece);
+        self.spans.push(span);
         self.skip(bytes);
     }
 
@@ -186,9 +185,9 @@ impl<'a> InlineParser<'a> {
     }
 }
 
-/// The beginning of a text, in which the end of a mark is looked for.
-fn window(words: &str) -> &str {
-    &words[..words.floor_char_boundary(MAX_LOOKAHEAD)]
+/// The start of a text, in which a closing delimiter is searched for.
+fn window(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_LOOKAHEAD)]
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ use crate::args::{CliArgs, CliCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 
-/// Most threads for what blocks: a thousand calls at once must not have a thread each.
+/// The maximum number of blocking threads: a thousand concurrent calls must not have a thread each.
 const BLOCKING_THREADS: usize = 32;
 
 fn main() -> ExitCode {
@@ -66,11 +66,11 @@ fn main() -> ExitCode {
         return host::guardian_main();
     }
     panic::install();
-    let exit = panic::catch_panics(act).unwrap_or_else(|failure| {
+    let exit = panic::catch_panics(run_command).unwrap_or_else(|failure| {
         failure.print();
         failure.exit()
     });
-    // Whoever opened the index may have wanted something else of it.
+    // Commands that opened the index do not report its rebuilds.
     store::take_index_rebuilds()
         .iter()
         .for_each(|rebuilt| print::note(print::sanitize(&format!("warning: {rebuilt}"))));
@@ -78,21 +78,21 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-fn act() -> Result<CommandExit, CliError> {
-    // Before anything is read that a program of this process's could read out of it again.
+fn run_command() -> Result<CommandExit, CliError> {
+    // Before reading anything that a child program could read from this process's memory.
     host::machine::seal()?;
     let exit = match parse() {
         Ok(args) => nested::check(&args).and_then(|()| perform(args))?,
-        Err(error) => usage(&error),
+        Err(error) => print_usage(&error),
     };
     Ok(if print::is_output_lost() { CommandExit::worst([exit, CommandExit::Failed]) } else { exit })
 }
 
-/// Reads the command line. What help says beyond the flags takes its time to put together, and few runs show it.
+/// Parses the command line. The extended help is slow to build and rarely shown, so only an error builds it.
 fn parse() -> Result<CliArgs, clap::Error> {
-    let mut words = std::env::args_os();
-    if let Some(family) = words.next().as_deref().and_then(sdk::family_of_program) {
-        return CliArgs::try_parse_from(sdk::adapter_command_line(family, words));
+    let mut args = std::env::args_os();
+    if let Some(family) = args.next().as_deref().and_then(sdk::family_of_program) {
+        return CliArgs::try_parse_from(sdk::adapter_command_line(family, args));
     }
     CliArgs::try_parse().or_else(|error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
@@ -124,7 +124,7 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
             Some(CliCommand::Config(options)) => settings::perform(&options),
             Some(CliCommand::Import(options)) => import::perform(&options),
             Some(CliCommand::Trust(options)) => trust::perform(&options),
-            Some(CliCommand::Doctor(options)) => doctor::examine(&options).await,
+            Some(CliCommand::Doctor(options)) => doctor::run_doctor(&options).await,
             Some(CliCommand::Selftest(options)) => selftest::perform(&options),
             Some(CliCommand::Completions(options)) => Ok(completions::print_completions(options.shell)),
             Some(CliCommand::Man(options)) => manual::write(&options),
@@ -137,8 +137,8 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
     exit
 }
 
-/// Help and version go to stdout and are no failure, unless stdout does not take them.
-fn usage(error: &clap::Error) -> CommandExit {
+/// Prints help, version or a usage error. Help and version are not failures, unless stdout cannot be written.
+fn print_usage(error: &clap::Error) -> CommandExit {
     let printed = error.print();
     if error.use_stderr() {
         hint_at_prompt(error);
@@ -150,7 +150,7 @@ fn usage(error: &clap::Error) -> CommandExit {
     CommandExit::Success
 }
 
-/// Those who are new here give a prompt that looks like a flag, or misspell a command.
+/// Gives a hint when a prompt looks like a flag or a command is misspelled.
 fn hint_at_prompt(error: &clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
     let first = std::env::args().nth(1).and_then(|first| suggestions::suggest_command(&first));

@@ -1,4 +1,4 @@
-//! `bosun man`: the manual page, or one for each command.
+//! `bosun man`: the manual page, or one page per command.
 
 use std::path::Path;
 use std::{fs, io};
@@ -13,7 +13,7 @@ use crate::print;
 
 pub(crate) fn write(args: &ManArgs) -> Result<CommandExit, CliError> {
     let mut command = args::command().disable_help_subcommand(true);
-    // Gives every command its whole name.
+    // Sets the full name of every command.
     command.build();
     match &args.dir {
         Some(dir) => write_all(&command, dir).map_err(|error| {
@@ -38,7 +38,7 @@ fn write_all(command: &Command, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// One page. Examples are set as they are written, which the usual rendering of what follows the help does not do.
+/// Renders a page. Examples keep their line breaks, which the default rendering of the text after the help would lose.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone());
     let mut page = Vec::new();
@@ -57,21 +57,21 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// A part of what follows the help, under a heading of its own.
+/// A part of the text after the help, under its own heading.
 fn section(part: &str) -> String {
-    let heads = [("Examples:\n", "EXAMPLES"), ("Example:\n", "EXAMPLE"), ("Exit codes: ", "EXIT STATUS")];
-    let found = heads.iter().find_map(|(words, head)| Some((*head, part.strip_prefix(words)?)));
-    let (head, text) = found.unwrap_or(("NOTES", part));
+    let headings = [("Examples:\n", "EXAMPLES"), ("Example:\n", "EXAMPLE"), ("Exit codes: ", "EXIT STATUS")];
+    let found = headings.iter().find_map(|(prefix, heading)| Some((*heading, part.strip_prefix(prefix)?)));
+    let (heading, text) = found.unwrap_or(("NOTES", part));
     let lines: Vec<String> = text.lines().map(escape_roff).collect();
     let text = lines.join("\n");
-    if head.starts_with("EXAMPLE") {
-        format!(".SH {head}\n.nf\n{text}\n.fi\n")
+    if heading.starts_with("EXAMPLE") {
+        format!(".SH {heading}\n.nf\n{text}\n.fi\n")
     } else {
-        format!(".SH \"{head}\"\n{text}\n")
+        format!(".SH \"{heading}\"\n{text}\n")
     }
 }
 
-/// A line that means to the formatter what it says.
+/// Escapes a line for roff.
 fn escape_roff(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }

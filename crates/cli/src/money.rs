@@ -1,23 +1,23 @@
-//! Money as people type and read it.
+//! Parses and prints amounts of money.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Reads an amount of dollars that is not nothing, as millionths.
+/// Parses a positive amount of dollars into millionths.
 pub(crate) fn parse_dollars(text: &str) -> Result<u64, String> {
     match config::parse_usd(text)? {
-        0 => Err("it must be more than nothing".into()),
+        0 => Err("it must be more than 0".into()),
         micros => Ok(micros),
     }
 }
 
-/// Millionths of a US dollar; nobody knows how many when a price is missing.
+/// Millionths of a US dollar; unknown when a price is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Money {
-    /// So many.
+    /// This many millionths.
     Known(u64),
-    /// Some of what they pay for has no price.
+    /// Some of the usage has no price.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ impl Money {
         if priced { Money::Known(micros) } else { Money::Unknown }
     }
 
-    /// The millionths, if they are known.
+    /// The millionths, if known.
     pub(crate) fn micros(self) -> Option<u64> {
         match self {
             Money::Known(micros) => Some(micros),
@@ -36,7 +36,7 @@ impl Money {
 }
 
 impl fmt::Display for Money {
-    /// Prints every millionth there is, and cents in any case: `$0.0123`, `$5.00`.
+    /// Prints all significant digits, and at least cents: `$0.0123`, `$5.00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Money::Unknown => f.pad("unknown"),
@@ -50,12 +50,12 @@ impl fmt::Display for Money {
 }
 
 impl Serialize for Money {
-    /// Writes dollars as a number, or null when they are not known.
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+    /// Serialises dollars as a number, or null if unknown.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Money::Unknown => to.serialize_none(),
+            Money::Unknown => serializer.serialize_none(),
             #[expect(clippy::cast_precision_loss, reason = "exact up to billions of dollars")]
-            Money::Known(micros) => to.serialize_f64(*micros as f64 / 1e6),
+            Money::Known(micros) => serializer.serialize_f64(*micros as f64 / 1e6),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A Bosun that an agent's command started: it reads and explains, and does nothing that is a person's to do. An agent
-//! that could start another Bosun, or speak for its user, would have no limits but those it gives itself.
+//! Restricts a Bosun that an agent's command started: it may explain itself, but not act for the user. An agent that
+//! could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
 use crate::args::{
     CliArgs, CliCommand, FleetArgs, FleetCommand, ModelsArgs, SdkArgs, SdkCommand, ServeArgs, SessionsCommand,
@@ -7,35 +7,35 @@ use crate::args::{
 };
 use crate::error::CliError;
 
-/// Whose a command is.
+/// Who may run a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommandAccess {
-    /// Anybody's.
+    /// Users and agents.
     Anyone,
-    /// A person's; agents are told what it would have done.
-    PersonOnly(&'static str),
+    /// Only the user; agents are told what they may not do.
+    UserOnly(&'static str),
 }
 
-/// Refuses what only a person may ask for, if no person did.
+/// Refuses commands that only the user may run when an agent started this process.
 pub(crate) fn check(args: &CliArgs) -> Result<(), CliError> {
     match command_access(args.command.as_ref()) {
-        CommandAccess::PersonOnly(what) if host::machine::inside_job() => {
-            let message = format!("started by an agent: a command of an agent may not {what}");
+        CommandAccess::UserOnly(action) if host::machine::inside_job() => {
+            let message = format!("started by an agent: an agent's command may not {action}");
             Err(CliError::usage(message).with_hint("ask the user to run it in a terminal of their own"))
         }
-        CommandAccess::PersonOnly(_) | CommandAccess::Anyone => Ok(()),
+        CommandAccess::UserOnly(_) | CommandAccess::Anyone => Ok(()),
     }
 }
 
-/// The table that every command stands in. What an agent's files may not show it, its commands may not either: so
-/// sessions, which hold the words of other agents and their users, are for people.
+/// The access rule of every command. An agent's commands may not read what its file tools may not read. Sessions hold
+/// the conversations of other agents and their users, so only the user may read them.
 fn command_access(command: Option<&CliCommand>) -> CommandAccess {
     match command {
         None | Some(CliCommand::Sdk(SdkArgs { command: SdkCommand::Serve(_) })) => {
-            CommandAccess::PersonOnly("start agents")
+            CommandAccess::UserOnly("start agents")
         }
         Some(CliCommand::Sdk(_) | CliCommand::Serve(ServeArgs { openapi: true, .. })) => CommandAccess::Anyone,
-        Some(CliCommand::Serve(_)) => CommandAccess::PersonOnly("start agents"),
+        Some(CliCommand::Serve(_)) => CommandAccess::UserOnly("start agents"),
         Some(CliCommand::Sessions(sessions)) => match sessions.command {
             None
             | Some(
@@ -43,64 +43,62 @@ fn command_access(command: Option<&CliCommand>) -> CommandAccess {
                 | SessionsCommand::Show { .. }
                 | SessionsCommand::Export { .. }
                 | SessionsCommand::Watch { .. },
-            ) => CommandAccess::PersonOnly("look into sessions"),
+            ) => CommandAccess::UserOnly("read sessions"),
             Some(
                 SessionsCommand::Rm { .. }
                 | SessionsCommand::Repair { .. }
                 | SessionsCommand::Send { .. }
                 | SessionsCommand::Interrupt { .. }
                 | SessionsCommand::Stop { .. },
-            ) => CommandAccess::PersonOnly("command sessions"),
+            ) => CommandAccess::UserOnly("control sessions"),
         },
         Some(CliCommand::Tasks(tasks)) => match tasks.command {
             None
             | Some(
                 TasksCommand::List(_) | TasksCommand::Show(_) | TasksCommand::Tail { .. } | TasksCommand::Output(_),
-            ) => CommandAccess::PersonOnly("look into sessions"),
+            ) => CommandAccess::UserOnly("read sessions"),
             Some(
                 TasksCommand::Send { .. }
                 | TasksCommand::Stop { .. }
                 | TasksCommand::Background(_)
                 | TasksCommand::Rm(_),
-            ) => CommandAccess::PersonOnly("command sessions"),
+            ) => CommandAccess::UserOnly("control sessions"),
         },
-        Some(CliCommand::Fleet(FleetArgs { command: None, .. })) => CommandAccess::PersonOnly("start agents"),
+        Some(CliCommand::Fleet(FleetArgs { command: None, .. })) => CommandAccess::UserOnly("start agents"),
         Some(CliCommand::Fleet(FleetArgs {
             command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
             ..
-        })) => CommandAccess::PersonOnly("start agents"),
+        })) => CommandAccess::UserOnly("start agents"),
         Some(CliCommand::Fleet(FleetArgs {
             command: Some(FleetCommand::Status(_) | FleetCommand::Graph { .. }),
             ..
-        })) => CommandAccess::PersonOnly("look into sessions"),
+        })) => CommandAccess::UserOnly("read sessions"),
         Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
-            CommandAccess::PersonOnly("command sessions")
+            CommandAccess::UserOnly("control sessions")
         }
         Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Check(_)), .. })) => {
-            CommandAccess::PersonOnly("look into the user's agents")
+            CommandAccess::UserOnly("read the user's agents")
         }
         Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => CommandAccess::Anyone,
         Some(CliCommand::Todos(todos)) => match todos.command {
             None
             | Some(
                 TodosCommand::List(_) | TodosCommand::Ready(_) | TodosCommand::Watch(_) | TodosCommand::Graph { .. },
-            ) => CommandAccess::PersonOnly("look into sessions"),
+            ) => CommandAccess::UserOnly("read sessions"),
             Some(
                 TodosCommand::Add(_) | TodosCommand::Done(_) | TodosCommand::Block { .. } | TodosCommand::Reopen(_),
-            ) => CommandAccess::PersonOnly("command sessions"),
+            ) => CommandAccess::UserOnly("control sessions"),
         },
-        Some(CliCommand::Models(ModelsArgs { reopen: true, .. })) => CommandAccess::PersonOnly("reopen providers"),
-        Some(CliCommand::Lists(_)) => CommandAccess::PersonOnly("look into or change lists; it has tools for its own"),
-        Some(CliCommand::Cost(_)) => CommandAccess::PersonOnly("look into sessions"),
-        Some(CliCommand::Approvals(_)) => CommandAccess::PersonOnly("look into or decide what waits for a person"),
-        Some(CliCommand::Trust(_)) => CommandAccess::PersonOnly("decide whom to trust"),
-        Some(CliCommand::Catalog(_)) => CommandAccess::PersonOnly("look into the user's agents"),
-        Some(CliCommand::Config(_) | CliCommand::Import(_)) => {
-            CommandAccess::PersonOnly("look into or change settings")
-        }
-        Some(CliCommand::Checkouts(_)) => CommandAccess::PersonOnly("look into or move checkouts"),
-        Some(CliCommand::Gc(_)) => CommandAccess::PersonOnly("remove sessions"),
-        Some(CliCommand::Demo(_) | CliCommand::Selftest(_)) => CommandAccess::PersonOnly("start agents"),
+        Some(CliCommand::Models(ModelsArgs { reopen: true, .. })) => CommandAccess::UserOnly("reopen providers"),
+        Some(CliCommand::Lists(_)) => CommandAccess::UserOnly("read or change lists; it has tools for its own"),
+        Some(CliCommand::Cost(_)) => CommandAccess::UserOnly("read sessions"),
+        Some(CliCommand::Approvals(_)) => CommandAccess::UserOnly("read or decide approvals"),
+        Some(CliCommand::Trust(_)) => CommandAccess::UserOnly("read or change trust"),
+        Some(CliCommand::Catalog(_)) => CommandAccess::UserOnly("read the user's agents"),
+        Some(CliCommand::Config(_) | CliCommand::Import(_)) => CommandAccess::UserOnly("read or change settings"),
+        Some(CliCommand::Checkouts(_)) => CommandAccess::UserOnly("read or move checkouts"),
+        Some(CliCommand::Gc(_)) => CommandAccess::UserOnly("remove sessions"),
+        Some(CliCommand::Demo(_) | CliCommand::Selftest(_)) => CommandAccess::UserOnly("start agents"),
         Some(
             CliCommand::Models(_)
             | CliCommand::Doctor(_)

@@ -1,4 +1,4 @@
-//! What a person is told once: it holds for every run, and would only be noise from the second time on.
+//! Notices that are printed once: they hold for every run and would only be noise from the second time on.
 
 use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,17 +9,17 @@ use host::Home;
 
 use crate::print;
 
-/// The file in Bosun's home that keeps what was told.
+/// The file in Bosun's home that records printed notices.
 const FILE: &str = "told";
 
-/// Most bytes of that file that are read; beyond them everything counts as told.
+/// The maximum size of that file; a larger one counts as empty.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Tells what was not told before.
-pub(crate) fn print_once(home: &Home, words: impl IntoIterator<Item = String>) {
+/// Prints the notices that were not printed before.
+pub(crate) fn print_once(home: &Home, notices: impl IntoIterator<Item = String>) {
     let path = home.root().join(FILE);
     let mut known = None;
-    for text in words {
+    for text in notices {
         let known = known.get_or_insert_with(|| {
             let bytes = host::read_plain(&path, MAX_FILE_BYTES).ok().flatten().unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
@@ -31,8 +31,8 @@ pub(crate) fn print_once(home: &Home, words: impl IntoIterator<Item = String>) {
         print::note(print::sanitize(&text));
         known.push_str(&format!("{mark}\n"));
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
-        // A home that cannot be written is told of elsewhere.
-        let _untold = file.and_then(|mut file| writeln!(file, "{mark}"));
+        // An unwritable home is reported elsewhere.
+        let _unwritten = file.and_then(|mut file| writeln!(file, "{mark}"));
     }
 }
 

@@ -1,7 +1,7 @@
-//! What a panic leaves: a report in Bosun's home, a terminal that can be used, and a session that can be resumed.
+//! Handles panics: writes a report to Bosun's home, restores the terminal, and keeps the session resumable.
 //!
-//! The report is written wherever the panic happens. A run that panics ends its own task and nothing else; only a panic
-//! that nobody contains ends the process, and then the person is told.
+//! Every panic writes a report. A run that panics ends only its own task; only an uncontained panic ends the process
+//! and is shown to the user.
 
 use std::backtrace::Backtrace;
 use std::ffi::OsString;
@@ -20,19 +20,19 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::{args, current_session, log, print};
 
-/// Most reports of one process: a task that panics whenever it is tried must not fill the disk.
+/// The maximum number of reports per process: a task that panics on every attempt must not fill the disk.
 const MAX_REPORTS: u32 = 3;
 
-/// How much of the log goes with a report.
+/// The number of log lines in a report.
 const LOG_LINES: usize = 20;
 
-/// Ends what a program may have left switched on: bracketed paste off, cursor on, plain text.
+/// Resets the terminal: bracketed paste off, cursor on, plain text.
 const TERMINAL_RESET: &[u8] = b"\x1b[?2004l\x1b[?25h\x1b[0m";
 
-/// Where the last report is, or why there is none.
+/// The path of the last report, or why it could not be written.
 static LAST_REPORT: Mutex<Option<Result<PathBuf, String>>> = Mutex::new(None);
 
-/// Lets every panic from now on leave a report.
+/// Installs the hook that writes a report for every panic.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|panic| {
         // A panic in here would abort the process.
@@ -43,7 +43,7 @@ pub(crate) fn install() {
     }));
 }
 
-/// Does something; a panic in it becomes a failure that tells what is left.
+/// Runs a closure; a panic in it becomes an error that names the report.
 pub(crate) fn catch_panics<T>(act: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_panic| {
         reset_terminal();
@@ -51,25 +51,25 @@ pub(crate) fn catch_panics<T>(act: impl FnOnce() -> Result<T, CliError>) -> Resu
     })
 }
 
-/// Says where the report of a panic is that something contained, when its run failed.
+/// Prints the path of the report of a contained panic when the run failed.
 pub(crate) fn print_contained_report(exit: CommandExit) {
     let report = LAST_REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let (Some(Ok(path)), true) = (report, exit != CommandExit::Success) {
-        print::note(format_args!("hint: Bosun has a defect; its report is in {}", path.display()));
+        print::note(format_args!("hint: this is a bug in Bosun; the report is in {}", path.display()));
     }
 }
 
 fn panic_failure() -> CliError {
     let report = LAST_REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let told = match report {
-        Some(Ok(path)) => format!("Bosun has a defect and had to stop; the report is in {}", path.display()),
-        Some(Err(why)) => format!("Bosun has a defect and had to stop; no report could be written: {why}"),
-        None => "Bosun has a defect and had to stop".to_owned(),
+    let message = match report {
+        Some(Ok(path)) => format!("Bosun stopped because of a bug; the report is in {}", path.display()),
+        Some(Err(why)) => format!("Bosun stopped because of a bug; no report could be written: {why}"),
+        None => "Bosun stopped because of a bug".to_owned(),
     };
-    let failure = CliError::failed(told);
+    let failure = CliError::failed(message);
     match current_session::get() {
-        Some(id) => failure.with_hint(format!("nothing that was done is lost; go on with: bosun --resume {id}")),
-        None => failure.with_hint("no session was open; try again, and send the report to Bosun's makers if it stays"),
+        Some(id) => failure.with_hint(format!("no work is lost; resume with: bosun --resume {id}")),
+        None => failure.with_hint("no session was open; try again, and report the bug if it happens again"),
     }
 }
 
@@ -80,12 +80,12 @@ fn reset_terminal() {
     }
 }
 
-/// Writes the report; tells where it is.
+/// Writes the report and returns its path.
 fn write_report(panic: &PanicHookInfo<'_>) -> Result<PathBuf, String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     if count >= MAX_REPORTS {
-        return Err(format!("this process left {MAX_REPORTS} already"));
+        return Err(format!("this process already wrote {MAX_REPORTS} reports"));
     }
     let folder = log::folder().ok_or("Bosun's home is not known yet")?;
     let report = log::redact(build_report(panic));
@@ -93,7 +93,7 @@ fn write_report(panic: &PanicHookInfo<'_>) -> Result<PathBuf, String> {
     let name = format!("panic-{moment}-{}.{count}.txt", std::process::id());
     let path = folder.join(name);
     write(&path, &report).map_err(|error| format!("{}: {error}", path.display()))?;
-    tracing::error!(report = %path.display(), "a panic");
+    tracing::error!(report = %path.display(), "panicked");
     Ok(path)
 }
 
@@ -101,19 +101,19 @@ fn write(path: &Path, report: &str) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(report.as_bytes())
 }
 
-/// What happened and where, in one line and without secrets.
+/// The message and location of a panic, in one line and without secrets.
 fn describe_panic(panic: &PanicHookInfo<'_>) -> String {
-    // Before it is cut, so that no part of a secret is left.
-    let told = log::redact(format!("{} at {}", message(panic), panic_location(panic)));
-    print::one_line(&print::sanitize(&told), 200)
+    // Redact before cutting, so that no part of a secret is left.
+    let text = log::redact(format!("{} at {}", message(panic), panic_location(panic)));
+    print::one_line(&print::sanitize(&text), 200)
 }
 
 fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
-    panic.payload_as_str().unwrap_or("something that is not text")
+    panic.payload_as_str().unwrap_or("a payload that is not text")
 }
 
 fn panic_location(panic: &PanicHookInfo<'_>) -> String {
-    panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string)
+    panic.location().map_or_else(|| "an unknown location".to_owned(), ToString::to_string)
 }
 
 fn build_report(panic: &PanicHookInfo<'_>) -> String {
@@ -123,9 +123,9 @@ fn build_report(panic: &PanicHookInfo<'_>) -> String {
         ("version", concat!("bosun ", env!("CARGO_PKG_VERSION")).to_owned()),
         ("time", SystemClock.now().to_string()),
         ("session", session),
-        ("thread", thread.name().unwrap_or("without a name").to_owned()),
+        ("thread", thread.name().unwrap_or("unnamed").to_owned()),
         ("command", command_line(std::env::args_os().skip(1))),
-        ("place", panic_location(panic)),
+        ("location", panic_location(panic)),
         ("message", message(panic).to_owned()),
     ];
     let mut text = String::new();
@@ -140,8 +140,8 @@ fn build_report(panic: &PanicHookInfo<'_>) -> String {
     text
 }
 
-/// The command line with its flags and commands, but without anything that a person wrote.
-fn command_line(given: impl Iterator<Item = OsString>) -> String {
+/// The command line with its flags and commands, but without the user's own text.
+fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
     let known = args::flag_and_command_names();
     let word = |word: OsString| {
         let text = word.to_string_lossy().into_owned();
@@ -154,7 +154,7 @@ fn command_line(given: impl Iterator<Item = OsString>) -> String {
             None => known_or_dots(&text, &known),
         }
     };
-    let words: Vec<String> = given.map(word).collect();
+    let words: Vec<String> = arguments.map(word).collect();
     format!("bosun {}", words.join(" "))
 }
 

@@ -1,6 +1,6 @@
-//! Words for people. The answer goes to stdout, everything else to stderr. A reader that has gone away is not an
-//! error: the session holds everything that was said. A stdout that takes no more, such as a file on a full disk, is
-//! one, and changes the exit code.
+//! Terminal output. The answer goes to stdout, everything else to stderr. A reader that has gone away is not an error:
+//! the session holds the whole output. A stdout that cannot be written, such as a file on a full disk, is an error and
+//! changes the exit code.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -11,16 +11,16 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::style::{self, Style};
 
-/// Whether stdout did not take all of the answer.
+/// Whether some of the answer could not be written to stdout.
 static OUTPUT_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Whether the reader of stdout has gone away.
 static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the last line on the terminal is one that the next takes the place of.
+/// Whether the last line on the terminal is to be overwritten by the next.
 static TRANSIENT_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// Shows a line on a terminal until there is something else to show.
+/// Shows a line on a terminal until the next output.
 pub(crate) fn show_transient(text: &str) {
     let mut out = io::stderr().lock();
     let columns = terminal_size::terminal_size_of(&out).map_or(80, |(width, _)| usize::from(width.0));
@@ -29,7 +29,7 @@ pub(crate) fn show_transient(text: &str) {
     let _closed = write!(out, "{ERASE_LINE}{}", truncate(text, columns.saturating_sub(1))).and_then(|()| out.flush());
 }
 
-/// Takes away a line that was shown in passing.
+/// Removes the transient line.
 pub(crate) fn clear_transient() {
     if TRANSIENT_SHOWN.swap(false, Ordering::Relaxed) {
         let mut out = io::stderr().lock();
@@ -37,7 +37,7 @@ pub(crate) fn clear_transient() {
     }
 }
 
-/// Goes to the beginning of the line and leaves nothing of it.
+/// Returns to the start of the line and erases it.
 const ERASE_LINE: &str = "\r\u{1b}[K";
 
 /// Writes a line of the answer.
@@ -49,7 +49,7 @@ pub(crate) fn output(text: impl fmt::Display) {
     }
 }
 
-/// Takes note of what stdout did not take, and tells once if somebody wanted to have it.
+/// Records a failed write to stdout. Reports it once, unless the reader has gone away.
 pub(crate) fn stdout_failed(cause: &io::Error) {
     if cause.kind() == io::ErrorKind::BrokenPipe {
         STDOUT_CLOSED.store(true, Ordering::Relaxed);
@@ -58,33 +58,33 @@ pub(crate) fn stdout_failed(cause: &io::Error) {
     }
 }
 
-/// Whether stdout takes no more: a command that only prints has nothing left to do.
+/// Whether stdout accepts no more output: a command that only prints can end.
 pub(crate) fn is_stdout_closed() -> bool {
     is_output_lost() || STDOUT_CLOSED.load(Ordering::Relaxed)
 }
 
-/// Whether a part of the answer was lost, though somebody wanted to have it.
+/// Whether a part of the answer was lost although the reader was still there.
 pub(crate) fn is_output_lost() -> bool {
     OUTPUT_LOST.load(Ordering::Relaxed)
 }
 
-/// Tells something in passing.
+/// Prints a note to stderr.
 pub(crate) fn note(text: impl fmt::Display) {
     clear_transient();
     let _closed = write_line(&mut io::stderr().lock(), format_args!("{text}"));
 }
 
-/// Tells what went wrong.
+/// Prints an error to stderr.
 pub(crate) fn error(text: &str) {
     note(format_args!("error: {text}"));
 }
 
-/// So many of a thing.
+/// A number with its noun.
 pub(crate) fn pluralize(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// Writes a whole document, as it is.
+/// Writes a whole document unchanged.
 pub(crate) fn document(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     if let Err(cause) = out.write_all(bytes).and_then(|()| out.flush()) {
@@ -96,7 +96,7 @@ pub(crate) fn document(bytes: &[u8]) {
 pub(crate) fn json(value: &impl serde::Serialize) {
     match serde_json::to_string(value) {
         Ok(line) => output(line),
-        Err(cause) => error(&format!("cannot be written as JSON: {cause}")),
+        Err(cause) => error(&format!("cannot write JSON: {cause}")),
     }
 }
 
@@ -105,14 +105,14 @@ fn write_line(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> 
     out.flush()
 }
 
-/// How many columns stdout has; none when it is not a terminal, where nothing is ever cut.
+/// The width of stdout; `None` if it is not a terminal, where nothing is ever cut.
 pub(crate) fn width() -> Option<usize> {
     let out = io::stdout();
     let size = if out.is_terminal() { terminal_size::terminal_size_of(out) } else { None };
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// Writes a row of a table, cut to the terminal's width, with colour for the state that it tells.
+/// Writes a table row, cut to the terminal's width, with its state in colour.
 pub(crate) fn row(text: impl fmt::Display) {
     let text = text.to_string();
     match width() {
@@ -121,50 +121,50 @@ pub(crate) fn row(text: impl fmt::Display) {
     }
 }
 
-/// How stdout is written to; without colour until somebody has said otherwise.
+/// The style of stdout; plain until it is set.
 static STYLE: OnceLock<Style> = OnceLock::new();
 
-/// Says how stdout is written to, once.
+/// Sets the style of stdout, once.
 pub(crate) fn set_style(style: Style) {
     STYLE.get_or_init(|| style);
 }
 
-/// How stdout is written to.
+/// The style of stdout.
 pub(crate) fn style() -> Style {
     *STYLE.get().unwrap_or(&Style::Plain)
 }
 
-/// A row whose first cell that tells a state has its colour. Cells stand two blanks or more apart.
+/// Colours the first cell that names a state. Cells are separated by at least two spaces.
 pub(crate) fn coloured(text: &str, style: Style) -> String {
-    let mut at = 0;
+    let mut offset = 0;
     for piece in text.split("  ") {
         let cell = piece.trim_matches(' ');
-        // A sign may stand before the word, and more behind a comma.
+        // A sign may precede the state, and details may follow a comma.
         let word = cell.split(',').next().unwrap_or(cell);
         let signed = word.split_once(' ').filter(|(sign, _)| sign.chars().count() == 1).map_or(word, |(_, word)| word);
         if let Some(role) = style::role_of_state(word).or_else(|| style::role_of_state(signed)) {
-            let begin = at + piece.find(cell).unwrap_or(0);
+            let begin = offset + piece.find(cell).unwrap_or(0);
             let end = begin + cell.len();
             return format!("{}{}{}", &text[..begin], style.paint(role, &text[begin..end]), &text[end..]);
         }
-        at += piece.len() + 2;
+        offset += piece.len() + 2;
     }
     text.to_owned()
 }
 
-/// Why something is as it is, in one line: without the marks that are for models.
+/// A reason on one line, without the quote marks that are meant for models.
 pub(crate) fn reason(text: &str, max: usize) -> String {
     sanitize(&one_line(&runtime::strip_quote_marks(text), max))
 }
 
-/// A text in exactly so many columns.
+/// A text padded or cut to exactly this many columns.
 pub(crate) fn fit_cell(text: &str, columns: usize) -> String {
     let cut = truncate(text, columns);
     let blanks = columns.saturating_sub(cut.width());
     cut + &" ".repeat(blanks)
 }
 
-/// As much of a text as fits into so many columns.
+/// As much of a text as fits into this many columns.
 fn truncate(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -180,7 +180,7 @@ fn truncate(text: &str, columns: usize) -> String {
     taken + "…"
 }
 
-/// A text in lines of so many columns at most, broken between words; one line where nothing limits it.
+/// A text wrapped between words to this many columns; one line without a limit.
 pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
     let Some(columns) = columns.map(|columns| columns.max(10)) else { return vec![text.to_owned()] };
     let mut lines = vec![String::new()];
@@ -198,7 +198,7 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// The first line of a text, at most `max` characters of it.
+/// A text on one line, at most `max` characters long.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     let mut words = text.split_whitespace();
     let mut line = String::new();
@@ -218,17 +218,17 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     format!("{cut}…")
 }
 
-/// A text as a word that a shell reads.
+/// Quotes a text for a shell.
 pub(crate) fn shell_quote(text: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
     if !text.is_empty() && text.chars().all(bare) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Takes control characters out of words that a model or a file wrote, so that they cannot drive the terminal, and what
-/// would show them in another order.
+/// Removes control characters and bidirectional overrides from untrusted text, so that it cannot control the terminal
+/// or display in another order.
 pub(crate) fn sanitize(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || turns(*c))).collect()
+    let is_bidi = |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_bidi(*c))).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `bosun script`: scripts for the scripted model, checked before they are used.
+//! `bosun script`: checks scripts for the scripted model and prints their schema.
 
 use model::ScriptModel;
 

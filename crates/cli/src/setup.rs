@@ -1,4 +1,4 @@
-//! Wiring: from flags, environment and files to the settings of a session.
+//! Builds the settings of a session from flags, environment and files.
 
 mod catalog;
 mod layers;
@@ -30,13 +30,13 @@ pub(crate) use layers::{settings_failure, trust_status};
 pub(crate) use model::is_file_provider;
 use models::ConfiguredModelSet;
 
-/// What every command needs.
+/// The environment, home and settings that every command needs.
 pub(crate) struct Setup {
     pub(crate) env: Env,
     pub(crate) home: Home,
-    /// The user's settings; those of a folder may be others.
+    /// The user's settings; a folder may have others.
     pub(crate) config: Config,
-    /// What is known of the remote catalogue.
+    /// The fetched definitions of the remote catalogue.
     remote: RemoteDefinitions,
 }
 
@@ -50,14 +50,14 @@ impl Setup {
         Setup::with_home_at(env, root)
     }
 
-    /// The same for a command that may only want to read: a home that cannot be written will do.
+    /// Reads the setup for a command that may only read: the home need not be writable.
     pub(crate) fn read_only() -> Result<Setup, CliError> {
         let env = Env::read();
         let Some(root) = env.home.clone() else { return Setup::read() };
         Setup::with_home(env, Home::open_to_read(root)?)
     }
 
-    /// The same with another home.
+    /// Reads the setup with another home.
     pub(crate) fn with_home_at(env: Env, root: PathBuf) -> Result<Setup, CliError> {
         Setup::with_home(env, Home::open(root)?)
     }
@@ -65,7 +65,7 @@ impl Setup {
     fn with_home(env: Env, home: Home) -> Result<Setup, CliError> {
         print::set_style(Style::of(&std::io::stdout(), &env));
         log::start(&home, env.log.as_deref())?;
-        let users = SettingsLayers::read(&SettingsLocations {
+        let layers = SettingsLayers::read(&SettingsLocations {
             home: home.root(),
             user: env.user.as_deref(),
             managed: env.managed.as_deref(),
@@ -73,20 +73,19 @@ impl Setup {
             trust: TrustStatus::Untrusted,
             scopes: &[SettingsFileScope::User],
         });
-        let config = users.map_err(settings_failure)?.config();
+        let config = layers.map_err(settings_failure)?.config();
         log::redact_secrets(&config.secrets(&env));
         Ok(Setup { env, home, config, remote: RemoteDefinitions::default() })
     }
 
-    /// The settings of a run; one that goes on with a session takes over what the flags do not say. Tells what of the
-    /// files a person should know.
-    pub(crate) fn settings(&self, args: &RunArgs, before: Option<&SessionView>) -> Result<SessionSettings, CliError> {
-        let settings = self.settings_with_provider(args, before, None)?;
+    /// The settings of a run. A resumed session provides what the flags do not set. Prints warnings about the files.
+    pub(crate) fn settings(&self, args: &RunArgs, previous: Option<&SessionView>) -> Result<SessionSettings, CliError> {
+        let settings = self.settings_with_provider(args, previous, None)?;
         args.permissions.warn_unknown_tools();
         Ok(settings)
     }
 
-    /// The way to every model that a run with these arguments would have.
+    /// The model access that a run with these arguments would have.
     pub(crate) fn access(&self, args: &RunArgs) -> Result<ModelAccess, CliError> {
         let cwd = folder(args.directory.as_deref())?;
         self.layers(&args.permissions, args.flag_settings()?, None, &cwd)?
@@ -95,37 +94,37 @@ impl Setup {
             .map_err(settings_failure)
     }
 
-    /// The same with a provider that whoever drives the session brings along.
+    /// The settings of a run with an additional provider from the client.
     pub(crate) fn settings_with_provider(
         &self,
         args: &RunArgs,
-        before: Option<&SessionView>,
+        previous: Option<&SessionView>,
         provider: Option<ClientProvider>,
     ) -> Result<SessionSettings, CliError> {
-        let cwd = folder(args.directory.as_deref().or(before.map(|before| Path::new(&before.cwd))))?;
-        let layers = self.layers(&args.permissions, args.flag_settings()?, before, &cwd)?;
+        let cwd = folder(args.directory.as_deref().or(previous.map(|previous| Path::new(&previous.cwd))))?;
+        let layers = self.layers(&args.permissions, args.flag_settings()?, previous, &cwd)?;
         let mut config = layers.config();
         let mut access = config.access(&self.env).map_err(settings_failure)?;
         if let Some(provider) = provider {
             access.add_provider(ClientProvider::NAME, "baseUrl", provider.provider).map_err(settings_failure)?;
         }
-        // The folder's own settings may hide more than the user's.
+        // The folder's settings may name more secrets than the user's.
         log::redact_secrets(&access.secrets);
         let roots = self.roots(&layers)?;
-        let found = self.load_catalog(&layers, &args.permissions.choices(), &args.definitions)?;
+        let found = self.load_catalog(&layers, &args.permissions.settings_scopes(), &args.definitions)?;
         let policy = self.policy_of(&layers, &found, &cwd, &roots)?;
         found.expect_no_problems(args.strict)?;
         let models = ConfiguredModelSet::new(&access.providers, &cwd, &config.agents);
         let mut main = args.agent.as_deref().map(|name| found.main_agent(name, &models)).transpose()?;
-        // What the agent's file says stands above settings, and below what was typed.
+        // The agent's file overrides the settings, and flags override the agent's file.
         match (&mut main, &args.model) {
             (Some(main), Some(_)) => main.models.clear(),
             (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first_available(&main.models)?),
             (Some(_) | None, _) => {}
         }
-        let default = models::apply_default_model(&mut config, &access).filter(|_| args.is_for_people());
+        let default = models::apply_default_model(&mut config, &access).filter(|_| args.shows_progress());
         let (model, model_spec) = open_model(&config, args, &cwd, &access)?;
-        expect_known_price(&*model, &model_spec, &config, budget_remedy(args, before))?;
+        expect_known_price(&*model, &model_spec, &config, budget_remedy(args, previous))?;
         layers::print_warnings(&layers);
         found.print_problems(&config.agents);
         one_time_notices::print_once(
@@ -154,7 +153,7 @@ impl Setup {
             rules: layers.session_rules(),
             mode: args.mode.session_mode(),
             plan_exit: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
-            ask_user: !args.no_ask_user && before.is_none_or(|before| before.ask_user),
+            ask_user: !args.no_ask_user && previous.is_none_or(|previous| previous.ask_user),
             day_budget: config.day_budget,
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),
@@ -172,7 +171,7 @@ impl Setup {
             route: self.env.route(),
             tools: tools::ToolLimits { command_memory: config.command_memory, ..tools::ToolLimits::default() },
             spools: Arc::new(runtime::Spools::new(spool_limits(&config), Arc::new(runtime::SystemDisk))),
-            // Not the file's path: that may hold another version by the time the guardian starts.
+            // Not the path of the program: it may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),
             env: access.programs,
             clock: Arc::new(SystemClock),
@@ -182,7 +181,7 @@ impl Setup {
     }
 }
 
-/// Who could work in a folder, whether or not a model is chosen.
+/// The agents and models available in a folder, whether or not a model is chosen.
 pub(crate) struct FolderAgents {
     pub(crate) catalog: Catalog,
     pub(crate) models: Arc<dyn ModelResolver>,
@@ -191,41 +190,41 @@ pub(crate) struct FolderAgents {
 }
 
 impl Setup {
-    /// Who could work in a folder, as a run with these definitions would find it.
+    /// The agents and models that a run with these definitions would find in a folder.
     pub(crate) fn folder_agents(
         &self,
         permit: &PermissionArgs,
         definitions: &DefinitionArgs,
-        typed: SettingsFile,
+        flags: SettingsFile,
         cwd: &Path,
     ) -> Result<FolderAgents, CliError> {
-        let layers = self.layers(permit, typed, None, cwd)?;
+        let layers = self.layers(permit, flags, None, cwd)?;
         let mut config = layers.config();
         let access = config.access(&self.env).map_err(settings_failure)?;
-        let _told_by_the_run = models::apply_default_model(&mut config, &access);
+        let _printed_by_the_run = models::apply_default_model(&mut config, &access);
         let models = ConfiguredModelSet::new(&access.providers, cwd, &config.agents);
-        let catalog = self.load_catalog(&layers, &permit.choices(), definitions)?.catalog(&models);
+        let catalog = self.load_catalog(&layers, &permit.settings_scopes(), definitions)?.catalog(&models);
         let model = config.model.as_deref().map(|spec| access.providers.full_name(spec, cwd));
         Ok(FolderAgents { catalog, models: Arc::new(models), model, effort: config.effort })
     }
 }
 
-/// How much disk the output of commands may take.
+/// The disk limits for command output.
 fn spool_limits(config: &Config) -> runtime::SpoolLimits {
     let Config { command_bytes, session_bytes, min_free_bytes, .. } = config;
     runtime::SpoolLimits { command: *command_bytes, session: *session_bytes, min_free: *min_free_bytes }
 }
 
-/// How a run gets rid of its budget of money, which no flag takes back.
-fn budget_remedy(args: &RunArgs, before: Option<&SessionView>) -> &'static str {
-    match (args.max_budget_usd, before) {
+/// How the user can remove the run's dollar budget, which no flag unsets.
+fn budget_remedy(args: &RunArgs, previous: Option<&SessionView>) -> &'static str {
+    match (args.max_budget_usd, previous) {
         (Some(_), _) => "limit it with --max-tokens-total instead",
-        (None, Some(_)) => "go on with a model that has a price",
-        (None, None) => "take `usd` out of [budget] in config.toml",
+        (None, Some(_)) => "continue with a model that has a price",
+        (None, None) => "remove `usd` from [budget] in config.toml",
     }
 }
 
-/// The model, and its name in full.
+/// Opens the model; returns it with its full name.
 fn open_model(
     config: &Config,
     args: &RunArgs,
@@ -235,7 +234,7 @@ fn open_model(
     let spec = config.model.as_ref().ok_or_else(|| {
         CliError::usage("no model is chosen").with_hint(
             "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or \
-             ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and \
+             ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists all models, and \
              `bosun demo` needs none",
         )
         .with_missing_input(MissingInput::Model)
@@ -248,22 +247,22 @@ fn open_model(
     }
 }
 
-/// Fails when a budget of money is to be held for a model whose price nobody knows.
-fn expect_known_price(model: &dyn Model, spec: &str, config: &Config, way_out: &str) -> Result<(), CliError> {
-    let way_out = if config.budget.micros.is_some() && model.facts().price.is_none() {
-        way_out
+/// Fails if a dollar budget applies but the price of the model is unknown.
+fn expect_known_price(model: &dyn Model, spec: &str, config: &Config, remedy: &str) -> Result<(), CliError> {
+    let remedy = if config.budget.micros.is_some() && model.facts().price.is_none() {
+        remedy
     } else if config.day_budget.is_some() && model.facts().is_price_missing() {
-        "take `day-usd` out of [budget] in config.toml"
+        "remove `day-usd` from [budget] in config.toml"
     } else {
         return Ok(());
     };
-    let refusal = CliError::usage(format!("the price of {spec} is not known, so no budget in dollars can be held"));
+    let refusal = CliError::usage(format!("the price of {spec} is unknown, so a budget in dollars cannot be enforced"));
     Err(match spec.split_once('/') {
         Some((provider, name)) if !is_file_provider(provider) => refusal.with_hint(format!(
-            "{way_out}, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
-             with input and output, in dollars for a million tokens"
+            "{remedy}, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
+             with input and output, in dollars per million tokens"
         )),
-        Some(_) | None => refusal.with_hint(way_out),
+        Some(_) | None => refusal.with_hint(remedy),
     })
 }
 
@@ -280,13 +279,13 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, CliError> {
     })
 }
 
-/// A folder without links, which can be entered and read.
+/// The canonical path of a folder that can be entered and read.
 fn real_folder(folder: &Path) -> io::Result<PathBuf> {
     let real = folder.canonicalize()?;
     if !real.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    // What is in it can be looked up only by those who may enter it; without that, every file in it looks unreadable.
+    // Without the right to enter the folder, every file in it looks unreadable.
     std::fs::read_dir(&real)?;
     real.join(".").symlink_metadata()?;
     Ok(real)

@@ -1,47 +1,47 @@
-//! Colour, decided once. It only repeats what the words say.
+//! Colours. They only repeat what the text says.
 
 use std::io::IsTerminal;
 
 use config::Env;
 
-/// What a piece of text is.
+/// The role of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextRole {
-    /// Text like any other.
+    /// Normal text.
     Plain,
-    /// What is said with weight.
+    /// Emphasised text.
     Strong,
-    /// The head of a section.
+    /// A section heading.
     Heading,
     /// Code.
     Code,
-    /// What is there for those who look for it.
+    /// Secondary information.
     Dim,
-    /// What went well.
+    /// A success.
     Good,
-    /// What went wrong.
+    /// A failure.
     Bad,
-    /// What asks for attention.
+    /// Something that needs attention.
     Accent,
 }
 
-/// Whether a stream takes colour.
+/// Whether a stream supports colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Text alone.
+    /// Without colour.
     Plain,
     /// With colour.
     Colour,
 }
 
 impl Style {
-    /// The style of a stream: colour only on a terminal that knows it, and where nobody refused it.
+    /// The style of a stream: colour only on a capable terminal, and if the user has not disabled it.
     pub(crate) fn of(stream: &impl IsTerminal, env: &Env) -> Style {
         let colour = stream.is_terminal() && env.allows_colour() && !env.has_dumb_terminal();
         if colour { Style::Colour } else { Style::Plain }
     }
 
-    /// The text as the stream takes it.
+    /// The text in the style of the stream.
     pub(crate) fn paint(self, role: TextRole, text: &str) -> String {
         match (self, colour_code(role)) {
             (Style::Colour, Some(code)) if !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
@@ -50,7 +50,7 @@ impl Style {
     }
 }
 
-/// What a word says of a state, in lists of tasks, sessions, todos and checks.
+/// The role of a state in lists of tasks, sessions, todos and checks.
 pub(crate) fn role_of_state(word: &str) -> Option<TextRole> {
     Some(match word {
         "ok" | "done" | "completed" => TextRole::Good,
@@ -59,7 +59,7 @@ pub(crate) fn role_of_state(word: &str) -> Option<TextRole> {
         }
         "warn" | "needs you" | "interrupted" | "parked" | "newer" => TextRole::Accent,
         "running" | "at work" | "in_progress" => TextRole::Strong,
-        "idle" | "queued" | "pending" | "waits" | "cancelled" => TextRole::Dim,
+        "idle" | "queued" | "pending" | "waiting" | "cancelled" => TextRole::Dim,
         _other => return None,
     })
 }

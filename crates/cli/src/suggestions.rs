@@ -1,28 +1,28 @@
-//! What a person probably meant who named a provider or a command that does not exist.
+//! Suggestions for misspelt providers and commands.
 
 use strsim::levenshtein as distance;
 
 use crate::args;
 
-/// The providers that need no file.
+/// The providers that do not take a file.
 const PROVIDERS: [&str; 7] = ["anthropic", "openai", "openai-chat", "ollama", "llamacpp", "llama-server", "lmstudio"];
 
-/// How many letters may be wrong.
+/// The maximum edit distance.
 const MAX_DISTANCE: usize = 2;
 
-/// What to write instead, if that can be guessed.
+/// A suggestion for a provider that does not exist, if there is one.
 pub(crate) fn suggest_model(provider: &str) -> Option<String> {
-    // A model's name alone is the commonest mistake of all.
+    // A model name without its provider is the most common mistake.
     let maker = [("claude-", "anthropic"), ("gpt-", "openai")].into_iter().find(|(name, _)| provider.starts_with(name));
     if let Some((_, maker)) = maker {
-        return Some(format!("a model is named with its provider: --model {maker}/{provider}"));
+        return Some(format!("name the model with its provider: --model {maker}/{provider}"));
     }
     let lower = provider.to_lowercase();
     let near = PROVIDERS.into_iter().map(|known| (distance(known, &lower), known)).min()?;
-    (near.0 <= MAX_DISTANCE).then(|| format!("did you mean {}/…? `bosun models` lists what it serves", near.1))
+    (near.0 <= MAX_DISTANCE).then(|| format!("did you mean {}/…? `bosun models` lists its models", near.1))
 }
 
-/// The command that a single word is probably meant to be, though it is not spelt so.
+/// The command that a misspelt word is probably meant to be.
 pub(crate) fn suggest_command(word: &str) -> Option<String> {
     const LONGEST: usize = 24;
     if word.len() > LONGEST || word.contains(char::is_whitespace) {

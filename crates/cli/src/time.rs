@@ -1,18 +1,18 @@
-//! Times as people type and read them.
+//! Parses and prints times.
 
 use std::time::Duration;
 
 use protocol::Timestamp;
 
-/// Reads a time that is not nothing.
+/// Parses a time longer than zero.
 pub(crate) fn parse_nonzero(text: &str) -> Result<Duration, String> {
     match config::parse_time(text)? {
-        Duration::ZERO => Err("it must be longer than nothing".into()),
+        Duration::ZERO => Err("it must be longer than 0".into()),
         time => Ok(time),
     }
 }
 
-/// How long ago a moment was, in one short word.
+/// The age of a moment in a short form.
 pub(crate) fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.since(then).as_secs();
     match seconds {
@@ -23,7 +23,7 @@ pub(crate) fn format_age(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A moment in the zone of the machine, as short as it can be told from others: the date only on another day.
+/// A moment in the machine's time zone, with the date only if it is not today.
 pub(crate) fn format_local(at: Timestamp, now: Timestamp) -> String {
     match (store::local_time(at), store::local_time(now)) {
         (Some(at), Some(now)) => without_same_date(&at, &now).to_owned(),
@@ -31,7 +31,7 @@ pub(crate) fn format_local(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// What tells a moment from another, of two that begin with their dates.
+/// The first of two local times, without its date if both have the same.
 fn without_same_date<'a>(at: &'a str, now: &str) -> &'a str {
     match (at.split_once(' '), now.split_once(' ')) {
         (Some((day, time)), Some((today, _))) if day == today => time,

@@ -1,11 +1,11 @@
-//! Settings of agents and features: layers over each other, and what comes of them.
+//! Agent and feature settings: merging layers and filling in defaults.
 
 use crate::file::{AgentSettings, ExpensiveModelSetting, FeatureSettings};
 
-/// How many times more expensive than the session's an agent's model may be.
+/// How many times more expensive than the session's model an agent's model may be.
 const COST_FACTOR: f64 = 4.0;
 
-/// Characters that the descriptions of all agents should not exceed.
+/// Recommended maximum length of all agent descriptions together, in characters.
 const DESCRIPTION_LIMIT: usize = 15_000;
 
 /// Where agents come from, and which models they get.
@@ -13,24 +13,24 @@ const DESCRIPTION_LIMIT: usize = 15_000;
 pub struct AgentConfig {
     /// The address of a remote catalogue, if there is one.
     pub catalog: Option<String>,
-    /// The variable with the token that the catalogue knows the user by.
+    /// The variable with the catalogue's access token.
     pub catalog_token_env: Option<String>,
-    /// The model of agents that like a small one.
+    /// The model of agents that prefer a small one.
     pub small_model: Option<String>,
-    /// The model of agents that like one of another family.
+    /// The model of agents that prefer one of another family.
     pub other_model: Option<String>,
-    /// How many times more expensive than the session's an agent's model may be.
+    /// How many times more expensive than the session's model an agent's model may be.
     pub cost_factor: f64,
-    /// What becomes of agents whose model is more expensive.
+    /// Policy for agents whose model is more expensive.
     pub expensive_model: ExpensiveModelSetting,
-    /// Whether agents may have a model whose price is not known.
+    /// Whether agents may use a model whose price is unknown.
     pub allow_unpriced: bool,
-    /// Characters that the descriptions of all agents should not exceed.
+    /// Recommended maximum length of all agent descriptions together, in characters.
     pub description_limit: usize,
 }
 
 impl AgentSettings {
-    /// What holds where no layer says anything, for showing.
+    /// The built-in defaults, for display.
     pub(crate) fn built_in() -> AgentSettings {
         AgentSettings {
             cost_factor: Some(COST_FACTOR),
@@ -83,7 +83,7 @@ impl FeatureSettings {
         }
     }
 
-    /// What is asked for and not in this version, by key.
+    /// Keys of enabled features that this version does not support.
     pub(crate) fn absent(&self) -> Vec<&'static str> {
         let FeatureSettings {
             multi_turn: _,

@@ -1,4 +1,4 @@
-//! Money as people write it: dollars with up to six decimals, kept exactly as millionths.
+//! Amounts of money: dollars with up to six decimals, stored exactly as millionths.
 
 use std::fmt;
 
@@ -19,9 +19,9 @@ pub fn parse_usd(text: &str) -> Result<u64, String> {
         return Err(format!("`{text}` is not an amount of dollars such as 5 or 0.25"));
     }
     if decimals.len() > DECIMALS {
-        return Err(format!("`{text}` is finer than a millionth of a dollar"));
+        return Err(format!("`{text}` has more than {DECIMALS} decimals"));
     }
-    format!("{whole}{decimals:0<DECIMALS$}").parse().map_err(|_large| format!("`{text}` is too much"))
+    format!("{whole}{decimals:0<DECIMALS$}").parse().map_err(|_large| format!("`{text}` is too large"))
 }
 
 impl<'de> Deserialize<'de> for Usd {
@@ -53,7 +53,7 @@ impl Visitor<'_> for UsdVisitor {
         parse_usd(&value.to_string()).map(Usd).map_err(E::custom)
     }
 
-    /// A float prints as the shortest text that means it, which is what was written.
+    /// A float prints as the shortest text that represents it, which is the text in the file.
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Usd, E> {
         parse_usd(&value.to_string()).map(Usd).map_err(E::custom)
     }

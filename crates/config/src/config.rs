@@ -1,4 +1,4 @@
-//! Layers over each other, and what comes of them.
+//! Merges layers of settings and fills in defaults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -19,84 +19,84 @@ use crate::provider::{self, ModelAccess, ProviderFile, ProviderSources};
 use crate::read::ConfigError;
 use crate::time::DurationSetting;
 
-/// Days after its last event that a session is kept.
+/// Days that a session is kept after its last event.
 const RETENTION_DAYS: u32 = 90;
 
 /// Days that a checkout stays in the trash.
 const TRASH_DAYS: u32 = 14;
 
-/// Bytes of one background command's output that are kept.
+/// Bytes of output kept of one background command.
 const COMMAND_BYTES: u64 = 64 << 20;
 
-/// Bytes kept of the output of all background commands of a session.
+/// Bytes of output kept of all background commands of a session.
 const SESSION_BYTES: u64 = 1 << 30;
 
-/// Bytes of the disk that output leaves free.
+/// Disk space that output must leave free, in bytes.
 const MIN_FREE_BYTES: u64 = 256 << 20;
-/// Seconds of silence after which a task is called stalled.
+/// Seconds of silence after which a task counts as stalled.
 const STALL_SECS: u64 = 5 * 60;
 
-/// Seconds of silence after which a task is given up.
+/// Seconds of silence after which a task is aborted.
 const ABORT_SECS: u64 = 30 * 60;
 
-/// Settings as they are used: all present.
+/// Resolved settings, with every value present.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The model to ask, if any layer names one.
+    /// The model to use, if any layer names one.
     pub model: Option<String>,
-    /// How hard the model should think, if any layer says so.
+    /// The model's reasoning effort, if any layer sets it.
     pub effort: Option<ReasoningEffort>,
-    /// What a session may spend unless it is told otherwise.
+    /// The default budget of a session.
     pub budget: Budget,
-    /// What all sessions together may spend in a day, in millionths of a US dollar.
+    /// The daily budget of all sessions together, in millionths of a US dollar.
     pub day_budget: Option<u64>,
-    /// Most turns of one run, if any layer limits them.
+    /// Maximum turns of one run, if any layer limits them.
     pub max_turns: Option<u32>,
-    /// How many agents there may be.
+    /// Limits on the number of agents.
     pub limits: kernel::SessionLimits,
-    /// How long a task may be silent before it is called stalled.
+    /// How long a task may be silent before it counts as stalled.
     pub stall_after: Duration,
-    /// How long a task may be silent before it is given up.
+    /// How long a task may be silent before it is aborted.
     pub abort_after: Duration,
     /// Where agents come from, and which models they get.
     pub agents: AgentConfig,
-    /// Bytes of memory that each process of a command may take.
+    /// Memory limit of each process of a command, in bytes.
     pub command_memory: Option<u64>,
-    /// Whether agents rest when they are done, until a message wakes them.
+    /// Whether agents stay idle when done, so that a message can wake them.
     pub multi_turn: bool,
-    /// Whether the root guesses what the user may want to say next.
+    /// Whether the root suggests the user's next prompt.
     pub prompt_suggestions: bool,
-    /// Whether the root is told to split work.
+    /// Whether prompts ask the root to work in parallel.
     pub parallelism_prompts: bool,
-    /// Days after its last event that `bosun gc` keeps a session.
+    /// Days that `bosun gc` keeps a session after its last event.
     pub retention_days: u32,
     /// Days that a checkout stays in the trash.
     pub trash_days: u32,
-    /// Bytes of one background command's output that are kept on disk.
+    /// Bytes of output kept on disk of one background command.
     pub command_bytes: u64,
-    /// Bytes of the output of all background commands of a session.
+    /// Bytes of output kept on disk of all background commands of a session.
     pub session_bytes: u64,
-    /// Bytes of the disk that output leaves free.
+    /// Disk space that output must leave free, in bytes.
     pub min_free_bytes: u64,
-    /// The list that agents share.
+    /// The shared list that agents use.
     pub list: ListName,
-    /// What becomes of calls that no rule speaks of.
+    /// The permission mode, which decides calls that no rule matches.
     pub mode: PermissionMode,
     providers: BTreeMap<String, ProviderFile>,
-    /// The providers whose address stands above what the environment says.
+    /// The providers whose address overrides the environment.
     pub(crate) pinned_providers: BTreeSet<String>,
     timeouts: HttpTimeouts,
-    /// What each layer says of variables, strongest first.
+    /// Each layer's environment settings, strongest first.
     pub(crate) environment: Vec<EnvironmentSettings>,
 }
 
 impl Config {
-    /// The way to every model, from here and from the environment.
+    /// Access to every model, from these settings and the environment.
     pub fn access(&self, env: &Env) -> Result<ModelAccess, ConfigError> {
         provider::open_access(self.sources(), self.timeouts, env).map_err(ConfigError::Environment)
     }
 
-    /// What the environment holds that must not be written anywhere; known even when some provider cannot be asked.
+    /// Secrets in the environment, which must never be written. Available even if a provider is misconfigured.
     pub fn secrets(&self, env: &Env) -> Vec<Secret> {
         provider::secrets(self.sources(), env)
     }
@@ -112,7 +112,7 @@ impl Config {
 }
 
 impl SettingsFile {
-    /// This layer over a weaker one: of two values the stronger counts, and lists are joined.
+    /// Merges this layer over a weaker one: the stronger value wins, and lists are joined.
     pub fn over(self, weaker: SettingsFile) -> SettingsFile {
         let SettingsFile {
             model,
@@ -139,7 +139,7 @@ impl SettingsFile {
             budget: BudgetSettings {
                 usd: budget.usd.or(weaker.budget.usd),
                 tokens: budget.tokens.or(weaker.budget.tokens),
-                // No layer lifts the limit of another.
+                // No layer can raise the limit of another.
                 day_usd: [budget.day_usd, weaker.budget.day_usd].into_iter().flatten().min_by_key(|usd| usd.0),
             },
             network: NetworkSettings {
@@ -190,8 +190,8 @@ impl SettingsFile {
         }
     }
 
-    /// The settings, with what no layer says filled in. Folders, what is forbidden, and which layer hides or passes a
-    /// variable need the layer they came from: `Layers` has them.
+    /// Resolves the settings, filling in defaults. Folders, restrictions, and hidden or passed variables depend on
+    /// their layer: see `SettingsLayers`.
     pub fn resolve(self) -> Config {
         let SettingsFile {
             model,
@@ -211,7 +211,7 @@ impl SettingsFile {
             environment,
             managed: _,
         } = self;
-        let (usual, patience) = (kernel::SessionLimits::default(), HttpTimeouts::default());
+        let (defaults, timeouts) = (kernel::SessionLimits::default(), HttpTimeouts::default());
         Config {
             model,
             effort,
@@ -219,16 +219,16 @@ impl SettingsFile {
             budget: Budget { tokens: budget.tokens.map(u64::from), micros: budget.usd.map(|usd| usd.0) },
             day_budget: budget.day_usd.map(|usd| usd.0),
             limits: kernel::SessionLimits {
-                live: limits.live.unwrap_or(usual.live),
-                depth: limits.depth.unwrap_or(usual.depth),
-                total: limits.total.unwrap_or(usual.total),
-                rate: limits.spawns_per_minute.unwrap_or(usual.rate),
+                live: limits.live.unwrap_or(defaults.live),
+                depth: limits.depth.unwrap_or(defaults.depth),
+                total: limits.total.unwrap_or(defaults.total),
+                rate: limits.spawns_per_minute.unwrap_or(defaults.rate),
                 of_type: limits.per_type.into_iter().map(|(name, most)| (loose_name(&name), most.get())).collect(),
-                max_continues: limits.continues.unwrap_or(usual.max_continues),
-                autopilot_turns: limits.autopilot_turns.unwrap_or(usual.autopilot_turns),
-                result_window: limits.result_window_ms.map_or(usual.result_window, Duration::from_millis),
-                grace: limits.grace_secs.map_or(usual.grace, Duration::from_secs),
-                ..usual
+                max_continues: limits.continues.unwrap_or(defaults.max_continues),
+                autopilot_turns: limits.autopilot_turns.unwrap_or(defaults.autopilot_turns),
+                result_window: limits.result_window_ms.map_or(defaults.result_window, Duration::from_millis),
+                grace: limits.grace_secs.map_or(defaults.grace, Duration::from_secs),
+                ..defaults
             },
             stall_after: Duration::from_secs(limits.stall_secs.map_or(STALL_SECS, NonZeroU64::get)),
             abort_after: Duration::from_secs(limits.abort_secs.map_or(ABORT_SECS, NonZeroU64::get)),
@@ -247,32 +247,32 @@ impl SettingsFile {
             providers,
             pinned_providers: BTreeSet::new(),
             timeouts: HttpTimeouts {
-                connect: network.connect_timeout.map_or(patience.connect, |time| time.0),
-                first_byte: network.first_byte_timeout.map_or(patience.first_byte, |time| time.0),
-                idle: network.idle_timeout.map_or(patience.idle, |time| time.0),
+                connect: network.connect_timeout.map_or(timeouts.connect, |time| time.0),
+                first_byte: network.first_byte_timeout.map_or(timeouts.first_byte, |time| time.0),
+                idle: network.idle_timeout.map_or(timeouts.idle, |time| time.0),
             },
             environment: Vec::from_iter((environment != EnvironmentSettings::default()).then_some(environment)),
         }
     }
 
-    /// What holds where no layer says anything, for showing.
+    /// The built-in defaults, for display.
     pub(crate) fn built_in() -> SettingsFile {
-        let (usual, patience) = (kernel::SessionLimits::default(), HttpTimeouts::default());
+        let (defaults, timeouts) = (kernel::SessionLimits::default(), HttpTimeouts::default());
         SettingsFile {
             network: NetworkSettings {
-                connect_timeout: Some(DurationSetting(patience.connect)),
-                first_byte_timeout: Some(DurationSetting(patience.first_byte)),
-                idle_timeout: Some(DurationSetting(patience.idle)),
+                connect_timeout: Some(DurationSetting(timeouts.connect)),
+                first_byte_timeout: Some(DurationSetting(timeouts.first_byte)),
+                idle_timeout: Some(DurationSetting(timeouts.idle)),
             },
             limits: LimitSettings {
-                live: Some(usual.live),
-                depth: Some(usual.depth),
-                total: Some(usual.total),
-                spawns_per_minute: Some(usual.rate),
-                continues: Some(usual.max_continues),
-                autopilot_turns: Some(usual.autopilot_turns),
-                result_window_ms: u64::try_from(usual.result_window.as_millis()).ok(),
-                grace_secs: Some(usual.grace.as_secs()),
+                live: Some(defaults.live),
+                depth: Some(defaults.depth),
+                total: Some(defaults.total),
+                spawns_per_minute: Some(defaults.rate),
+                continues: Some(defaults.max_continues),
+                autopilot_turns: Some(defaults.autopilot_turns),
+                result_window_ms: u64::try_from(defaults.result_window.as_millis()).ok(),
+                grace_secs: Some(defaults.grace.as_secs()),
                 stall_secs: NonZeroU64::new(STALL_SECS),
                 abort_secs: NonZeroU64::new(ABORT_SECS),
                 ..LimitSettings::default()

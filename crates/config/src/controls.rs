@@ -1,5 +1,5 @@
-//! What controls Bosun and no call may reach: its home, files of settings, hooks and definitions, wherever they are, and
-//! the files that hold the tokens of its servers.
+//! Files that control Bosun, which no tool call may reach: its home, settings, hooks, definitions, and the token files
+//! of its servers.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use crate::gather::MANAGED_FILE;
 use crate::layers::SettingsLayers;
 use crate::project::settings_of_claude;
 
-/// From the top of a project, or of another folder of the workspace.
+/// Relative to the top of a project or another workspace folder.
 const OF_FOLDER: [&str; 6] =
     [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".github/hooks"];
 
-/// From the user's own folder. What is in them holds in every project without being trusted first: hooks run, agents
-/// bring hooks, commands run shell commands, and instructions are told to every agent. Skills are not among them: agents
-/// have to read and run what is in there.
+/// Relative to the user's home folder. These apply in every project without being trusted first: hooks run, agents
+/// bring hooks, commands run shell commands, and instructions reach every agent. Skills are not included: agents must
+/// read and run their files.
 const OF_USER: [&str; 14] = [
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -31,18 +31,18 @@ const OF_USER: [&str; 14] = [
     ".copilot/agents",
     ".copilot/copilot-instructions.md",
     ".bosun",
-    // Where the documentation puts it.
+    // The location used in the documentation.
     ".bosun-token",
     ".claude.json",
 ];
 
-/// The file in Bosun's home that names files of tokens, one a line.
+/// The file in Bosun's home that lists token files, one per line.
 const TOKEN_FILES: &str = "token-files";
 
-/// Most bytes of that file.
+/// Maximum size of that file, in bytes.
 const MAX_TOKEN_LIST_BYTES: u64 = 1 << 20;
 
-/// Everything that controls Bosun for a session that works in these folders, sorted.
+/// All control files for a session that works in these folders, sorted.
 pub fn all_controls(home: &Path, user: Option<&Path>, layers: &SettingsLayers, folders: &[&Path]) -> Vec<PathBuf> {
     let mut controls = vec![home.canonicalize().unwrap_or_else(|_unreadable| home.to_owned()), MANAGED_FILE.into()];
     controls.extend(layers.files().filter_map(|file| file.canonicalize().ok()));
@@ -54,7 +54,7 @@ pub fn all_controls(home: &Path, user: Option<&Path>, layers: &SettingsLayers, f
     controls
 }
 
-/// What controls Bosun below a folder of the workspace.
+/// The control files below a workspace folder.
 fn controls_of_folder(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = OF_FOLDER.iter().map(|control| folder.join(control)).collect();
     paths.extend(settings_of_claude(folder));
@@ -68,7 +68,7 @@ fn controls_of_user(user: &Path) -> Vec<PathBuf> {
     named.chain(settings_of_claude(user)).collect()
 }
 
-/// Remembers a file that holds the token of a server, so that no session's agents can read it.
+/// Records a server's token file, so that agents cannot read it.
 pub fn remember_token_file(home: &Path, file: &Path) -> io::Result<()> {
     let file = file.canonicalize()?;
     if token_files(home).contains(&file) {

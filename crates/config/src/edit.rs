@@ -1,4 +1,4 @@
-//! Adds rules and other entries to a file of settings as a person would: comments and order stay.
+//! Adds rules and other entries to a settings file, keeping its comments and order.
 
 use std::fs::{DirBuilder, File as Disk};
 use std::io::{self, Write};
@@ -13,30 +13,30 @@ use crate::permissions::RuleLine;
 use crate::read::{ConfigError, MAX_SETTINGS_BYTES};
 use crate::values::{flatten, key_of};
 
-/// What became of a rule that was to be added.
+/// The result of adding a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleAddition {
     /// It was written.
     Written,
-    /// It stood there.
+    /// The file already has it.
     AlreadyPresent,
 }
 
-/// One thing that is added to a file of settings, below its keys.
+/// A value to add to a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SettingsEntry {
-    /// A text at the end of a list.
+    /// A string appended to a list.
     Listed(String),
-    /// The text that a key has; one that is there is not replaced.
+    /// The string value of a key; an existing value is not replaced.
     Text(String),
 }
 
 /// Where an entry goes, such as `permissions` and `allow`.
 pub(crate) type KeyPath = Vec<String>;
 
-/// Adds a rule to a file, which is made with its folder if it is missing. Whoever calls this keeps other writers away.
+/// Adds a rule to a file, creating the file and its folder if missing. The caller must exclude other writers.
 pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<RuleAddition, ConfigError> {
-    // A file that cannot be read as settings is not made worse.
+    // Do not edit a file that is not valid settings.
     let permissions = SettingsFile::parse(&text(path)?, path)?.permissions;
     let list = match effect {
         RuleEffect::Allow => permissions.allow,
@@ -51,19 +51,19 @@ pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<Rule
     Ok(RuleAddition::Written)
 }
 
-/// Writes the model that is asked by default to a file in the same way, unless one stands there.
+/// Adds the default model to a file in the same way. Fails if the file sets a model.
 pub fn add_model(path: &Path, spec: &str) -> Result<(), ConfigError> {
     add_entries(path, &[(vec!["model".into()], SettingsEntry::Text(spec.into()))])
 }
 
-/// Adds entries to a file in the same way, all of them or none.
+/// Adds entries to a file in the same way, either all or none.
 pub(crate) fn add_entries(path: &Path, entries: &[(KeyPath, SettingsEntry)]) -> Result<(), ConfigError> {
     let before = text(path)?;
     SettingsFile::parse(&before, path)?;
-    let by_hand = |keys: &KeyPath| invalid(path, format!("cannot be added to; write it by hand: {}", keys.join(".")));
+    let by_hand = |keys: &KeyPath| invalid(path, format!("cannot be edited; add by hand: {}", keys.join(".")));
     let after = with_entries(&before, entries).map_err(by_hand)?;
     let read = flatten(&SettingsFile::parse(&after, path)?);
-    // Where a table is written in a form that cannot take it, the text would be lost without a word.
+    // Some ways to write a table cannot take a new entry, and it would be lost silently.
     let is_lost = |(keys, _): &&(KeyPath, SettingsEntry)| !read.iter().any(|(key, _)| *key == key_of(keys));
     if let Some((keys, _)) = entries.iter().find(is_lost) {
         return Err(by_hand(keys));
@@ -77,7 +77,7 @@ pub(crate) fn text(path: &Path) -> Result<String, ConfigError> {
     String::from_utf8(bytes.unwrap_or_default()).map_err(|_binary| invalid(path, "it is not UTF-8 text".into()))
 }
 
-/// The text with the entries; the keys of the first that has no place in it.
+/// Returns the text with the entries, or the keys of the first entry that cannot be added.
 fn with_entries<'a>(before: &str, entries: &'a [(KeyPath, SettingsEntry)]) -> Result<String, &'a KeyPath> {
     let first = entries.first().map(|(keys, _)| keys);
     let parsed: Result<DocumentMut, _> = before.parse();
@@ -90,7 +90,7 @@ fn with_entries<'a>(before: &str, entries: &'a [(KeyPath, SettingsEntry)]) -> Re
         put(document.as_table_mut(), keys, entry).ok_or(keys)?;
     }
     let after = document.to_string();
-    // Whatever ends a line in the file is read as a line feed.
+    // `toml_edit` reads every line ending as a line feed.
     let lines = before.matches('\n').count();
     let returns = lines > 0 && before.matches("\r\n").count() == lines;
     Ok(if returns { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after })
@@ -113,14 +113,14 @@ fn put(root: &mut dyn TableLike, keys: &[String], entry: &SettingsEntry) -> Opti
     Some(())
 }
 
-/// A table that has no heading of its own as long as only tables are in it.
+/// A table without a header of its own while it contains only tables.
 fn new_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
 }
 
-/// Adds an entry in the way the others stand: each on a line of its own, or all on one.
+/// Appends an entry in the layout of the others: one per line, or all on one line.
 fn push(list: &mut Array, text: &str) {
     let before = list.iter().last().and_then(|last| last.decor().prefix()?.as_str()).unwrap_or_default().to_owned();
     match before.rsplit_once('\n') {
@@ -129,7 +129,7 @@ fn push(list: &mut Array, text: &str) {
     }
 }
 
-/// Writes all of it or nothing.
+/// Replaces the file atomically.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let path = behind_links(path)?;
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
@@ -144,7 +144,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     Disk::open(folder)?.sync_all()
 }
 
-/// What a link leads to, whether it is there or not: the link itself stays.
+/// The target of a link, whether it exists or not, so that the link itself is kept.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     match (path.canonicalize(), path.read_link()) {
         (Ok(real), _) => Ok(real),

@@ -1,9 +1,9 @@
 //! Every environment variable that Bosun reads, in one place.
 //!
-//! One more is not read here: `BOSUN_JOB`, which the guardian gives to every program it starts, so that it knows its
-//! own again when they have left their process group.
+//! Two more are read elsewhere. The guardian sets `BOSUN_JOB` for every program it starts, to recognise those that
+//! leave their process group.
 //!
-//! Nor is `BOSUN_RECORD`, which names to the guardian the file in which it says which programs run.
+//! `BOSUN_RECORD` tells the guardian the file in which it records the running programs.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,22 +23,22 @@ use crate::variables::HiddenVariables;
 /// Where Bosun keeps its sessions; `~/.bosun` when unset.
 const HOME: &str = "BOSUN_HOME";
 
-/// One more file of managed settings, which adds to the machine's own.
+/// An additional managed settings file.
 pub const MANAGED: &str = "BOSUN_MANAGED";
 
-/// The model to ask, such as `anthropic/claude-sonnet-5-5`, unless `--model` says otherwise.
+/// The model to use, such as `anthropic/claude-sonnet-5-5`; `--model` overrides it.
 const MODEL: &str = "BOSUN_MODEL";
 
-/// How much goes to the log: `error`, `warn`, `info` or `debug`; `warn` when unset.
+/// The log level: `error`, `warn`, `info` or `debug`; `warn` when unset.
 const LOG: &str = "BOSUN_LOG";
 
-/// For tests of durability: where the process kills itself, such as `before-commit:7`.
+/// For durability tests: the point at which the process kills itself, such as `before-commit:7`.
 pub const FAULT: &str = "BOSUN_FAULT";
 
-/// Agents that run at once, as `limits.live`.
+/// Maximum number of agents that run at once; overrides `limits.live`.
 pub const MAX_CONCURRENT: &str = "BOSUN_SUBAGENT_MAX_CONCURRENT";
 
-/// How deep agents may be nested, as `limits.depth`.
+/// Maximum nesting depth of agents; overrides `limits.depth`.
 pub const MAX_DEPTH: &str = "BOSUN_SUBAGENT_MAX_DEPTH";
 
 /// The key of the provider `anthropic`.
@@ -47,79 +47,79 @@ pub(crate) const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 /// The key of the providers `openai` and `openai-chat`.
 pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
-/// Where the provider `anthropic` is, without `/v1`.
+/// The address of the provider `anthropic`, without `/v1`.
 pub(crate) const ANTHROPIC_URL: &str = "ANTHROPIC_BASE_URL";
 
-/// Where the providers `openai` and `openai-chat` are, with `/v1`.
+/// The address of the providers `openai` and `openai-chat`, with `/v1`.
 pub(crate) const OPENAI_URL: &str = "OPENAI_BASE_URL";
 
-/// Where the provider `ollama` is, in the form that Ollama itself reads.
+/// The address of the provider `ollama`, in Ollama's own format.
 pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
-/// What clients of an adapter on a port must show first.
+/// The token that clients of an adapter on a port must send first.
 const CONNECTION_TOKEN: &str = "COPILOT_CONNECTION_TOKEN";
 
-/// Where the model of a Copilot SDK's session is, if the client says nothing.
+/// The address of the model of Copilot SDK sessions, if the client sets none.
 const COPILOT_URL: &str = "COPILOT_PROVIDER_BASE_URL";
 
-/// What it speaks there: `openai`, `azure` or `anthropic`.
+/// Its protocol: `openai`, `azure` or `anthropic`.
 const COPILOT_TYPE: &str = "COPILOT_PROVIDER_TYPE";
 
-/// The key that it is asked with.
+/// Its key.
 const COPILOT_KEY: &str = "COPILOT_PROVIDER_API_KEY";
 
-/// The same as a bearer token.
+/// Its key as a bearer token.
 const COPILOT_BEARER: &str = "COPILOT_PROVIDER_BEARER_TOKEN";
 
-/// What it is called there.
+/// Its name.
 const COPILOT_MODEL: &str = "COPILOT_MODEL";
 
-/// Where other products keep what is the user's own, if not in its usual folder.
+/// The user folders of other products, if not the default ones.
 const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
 const COPILOT_FOLDER: &str = "COPILOT_HOME";
 const CODEX_FOLDER: &str = "CODEX_HOME";
 
-/// Set by those who run programs without a person.
+/// Set by CI services.
 const CI: &str = "CI";
 
-/// Variables that hold keys, whether Bosun uses them or not.
+/// Variables with keys, whether Bosun uses them or not.
 const KEYS: [&str; 6] =
     [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN", COPILOT_BEARER, CONNECTION_TOKEN, "COPILOT_SDK_AUTH_TOKEN"];
 
-/// The provider that the environment gives to sessions of the Copilot SDKs.
+/// The provider for Copilot SDK sessions that the environment names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopilotProvider {
-    /// Where it is.
+    /// Its address.
     pub base_url: String,
-    /// What it speaks, in that family's word.
+    /// Its protocol, as the SDK names it.
     pub kind: Option<String>,
     /// Its key.
     pub key: Option<Secret>,
     /// Its key as a bearer token.
     pub bearer: Option<Secret>,
-    /// The model to ask.
+    /// The model to use.
     pub model: Option<String>,
 }
 
-/// The environment as it was when the process began.
+/// The environment at process start.
 #[derive(Debug, Clone, Default)]
 pub struct Env {
-    /// The folder that holds everything; none when neither `BOSUN_HOME` nor `HOME` is set.
+    /// Bosun's home; `None` if neither `BOSUN_HOME` nor `HOME` is set.
     pub home: Option<PathBuf>,
-    /// The user's own folder.
+    /// The user's home folder.
     pub user: Option<PathBuf>,
-    /// One more file of managed settings.
+    /// An additional managed settings file.
     pub managed: Option<PathBuf>,
-    /// The model to ask.
+    /// The model to use.
     pub model: Option<String>,
-    /// How much goes to the log.
+    /// The log level.
     pub log: Option<String>,
-    /// Where the process kills itself.
+    /// The point at which the process kills itself.
     pub fault: Option<String>,
     vars: EnvVariables,
 }
 
-/// All variables. Their values are not for showing.
+/// All variables. Their values must not be shown.
 #[derive(Clone, Default)]
 struct EnvVariables(Vec<(OsString, OsString)>);
 
@@ -154,7 +154,7 @@ impl Env {
         Ok(all.map(|(variable, file)| SettingsLayer { origin: SettingOrigin::Variable(variable), file }).collect())
     }
 
-    /// The number in a variable, which is no less than `least`.
+    /// The number in a variable, which must be at least `least`.
     fn number(&self, variable: &'static str, least: u32) -> Result<Option<u32>, ConfigError> {
         const MOST: u32 = 4096;
         let Some(text) = self.text(variable) else { return Ok(None) };
@@ -162,7 +162,7 @@ impl Env {
         number.map(Some).ok_or(ConfigError::Variable { variable, least, most: MOST })
     }
 
-    /// The proxies and certificates that the usual variables name; of two spellings the lower-case one counts.
+    /// The proxies and certificates named by the usual variables; the lower-case spelling wins.
     pub fn route(&self) -> NetworkRoute {
         let either = |lower: &str, upper: &str| self.text(lower).or_else(|| self.text(upper));
         let all = || either("all_proxy", "ALL_PROXY");
@@ -175,22 +175,22 @@ impl Env {
         }
     }
 
-    /// Whether nobody asked for output without colour (`NO_COLOR`, which holds whatever it says).
+    /// Whether output may have colours (`NO_COLOR` is unset or empty).
     pub fn allows_colour(&self) -> bool {
         self.vars.get("NO_COLOR").is_none()
     }
 
-    /// Whether the terminal only takes lines (`TERM`).
+    /// Whether the terminal has no cursor control (`TERM` is unset or `dumb`).
     pub fn has_dumb_terminal(&self) -> bool {
         self.text("TERM").is_none_or(|term| term == "dumb")
     }
 
-    /// Whether the process was started by a service that builds and tests (`CI`), whatever stands for a terminal there.
+    /// Whether the process runs in a CI service (`CI`), even if that provides a terminal.
     pub fn is_ci(&self) -> bool {
         self.text(CI).is_some_and(|text| !matches!(text.as_str(), "false" | "0"))
     }
 
-    /// Where a variable says that another product keeps what is the user's own.
+    /// The user folder of another product, if a variable names it.
     pub fn folder_of(&self, product: Product) -> Option<PathBuf> {
         let variable = match product {
             Product::Claude => CLAUDE_FOLDER,
@@ -200,23 +200,23 @@ impl Env {
         self.vars.get(variable).map(PathBuf::from)
     }
 
-    /// Takes a key that a person typed, as if the variable had held it.
+    /// Sets a key that the user typed, as if the variable contained it.
     pub fn take_key(&mut self, variable: &str, key: &str) {
         self.vars.0.retain(|(name, _)| name != variable);
         self.vars.0.push((variable.into(), key.into()));
     }
 
-    /// What clients of an adapter on a port must show first.
+    /// The token that clients of an adapter on a port must send first.
     pub fn connection_token(&self) -> Option<String> {
         self.text(CONNECTION_TOKEN)
     }
 
-    /// What a variable says, unless it is unset or says nothing.
+    /// The value of a variable, unless it is unset or empty.
     pub fn text(&self, name: &str) -> Option<String> {
         self.vars.text(name)
     }
 
-    /// The names of the variables that are set and begin with this.
+    /// The names of the non-empty variables with this prefix.
     pub fn names(&self, prefix: &str) -> Vec<&str> {
         let set = self.vars.0.iter().filter(|(_, value)| !value.is_empty());
         set.filter_map(|(name, _)| name.to_str()).filter(|name| name.starts_with(prefix)).collect()
@@ -229,7 +229,7 @@ impl Env {
         (!key.is_empty()).then(|| Secret::new(key).found_in(variable))
     }
 
-    /// The provider of the Copilot SDKs' sessions, if the environment names one.
+    /// The provider for Copilot SDK sessions, if the environment names one.
     pub fn copilot_provider(&self) -> Option<CopilotProvider> {
         Some(CopilotProvider {
             base_url: self.text(COPILOT_URL)?,
@@ -240,12 +240,12 @@ impl Env {
         })
     }
 
-    /// Every variable that holds a key: the usual ones, and those that a file names.
+    /// Every variable with a key: the well-known ones, and those named in settings.
     pub(crate) fn keys(named: BTreeSet<String>) -> BTreeSet<String> {
         KEYS.into_iter().map(str::to_owned).chain(named).collect()
     }
 
-    /// What started programs get: everything but what is hidden, with what settings set.
+    /// The environment of started programs: without hidden variables, with those that settings add.
     pub(crate) fn for_programs(&self, hidden: &HiddenVariables<'_>) -> Vec<(OsString, OsString)> {
         let set = hidden.assignments();
         let stays = |name: &OsString| {
@@ -256,7 +256,7 @@ impl Env {
         inherited.chain(set.iter().map(|(name, value)| (name.into(), value.into()))).collect()
     }
 
-    /// What must never be written anywhere.
+    /// The values that must never be written.
     pub(crate) fn secrets(&self, hidden: &HiddenVariables<'_>) -> Vec<Secret> {
         let names = self.vars.0.iter().map(|(name, _)| name.to_string_lossy());
         names.filter(|name| hidden.is_secret(name)).filter_map(|name| self.key(&name)).collect()

@@ -1,4 +1,4 @@
-//! What one file of settings says: every key optional, every unknown key an error.
+//! The contents of one settings file: every key is optional, every unknown key an error.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -13,33 +13,33 @@ use crate::provider::ProviderFile;
 use crate::time::DurationSetting;
 use crate::variables::VariablePattern;
 
-/// Settings as a layer gives them: all may be absent.
+/// The settings of one layer; any may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SettingsFile {
-    /// The model to ask.
+    /// The model to use.
     pub model: Option<String>,
-    /// How hard the model should think.
+    /// The model's reasoning effort.
     pub effort: Option<ReasoningEffort>,
-    /// Most turns of one run.
+    /// Maximum turns of one run.
     #[serde(alias = "max_turns")]
     pub max_turns: Option<u32>,
-    /// What a session may spend.
+    /// The budget of a session.
     #[serde(default)]
     pub budget: BudgetSettings,
-    /// How long providers are waited for.
+    /// Timeouts of requests to providers.
     #[serde(default)]
     pub network: NetworkSettings,
-    /// Where models are asked, by name.
+    /// Providers of models, by name.
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderFile>,
-    /// How many agents there may be.
+    /// Limits on the number of agents.
     #[serde(default)]
     pub limits: LimitSettings,
     /// Where agents come from, and which models they get.
     #[serde(default)]
     pub agents: AgentSettings,
-    /// What is switched on.
+    /// Optional features.
     #[serde(default)]
     pub features: FeatureSettings,
     /// How long things are kept.
@@ -48,84 +48,84 @@ pub struct SettingsFile {
     /// How much output is kept.
     #[serde(default)]
     pub output: OutputSettings,
-    /// Which list agents share.
+    /// The shared list that agents use.
     #[serde(default)]
     pub lists: ListSettings,
-    /// What tool calls may do.
+    /// Permission rules and mode.
     #[serde(default)]
     pub permissions: PermissionSettings,
-    /// Where they may do it.
+    /// Folders that tool calls may reach.
     #[serde(default)]
     pub workspace: WorkspaceSettings,
-    /// What started programs get of the environment.
+    /// The environment of started programs.
     #[serde(default)]
     pub environment: EnvironmentSettings,
-    /// What whoever manages the machine forbids; only their own files may say it.
+    /// The administrator's restrictions; allowed only in managed files.
     pub managed: Option<ManagedRestrictions>,
 }
 
-/// What a session may spend.
+/// The budget of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BudgetSettings {
-    /// Most US dollars.
+    /// Maximum US dollars.
     pub usd: Option<Usd>,
-    /// Most tokens of every kind.
+    /// Maximum tokens of all kinds.
     pub tokens: Option<NonZeroU64>,
-    /// Most US dollars in a day, of all sessions together.
+    /// Maximum US dollars per day, for all sessions together.
     #[serde(alias = "day_usd")]
     pub day_usd: Option<Usd>,
 }
 
-/// How long providers are waited for.
+/// Timeouts of requests to providers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NetworkSettings {
-    /// For a connection.
+    /// To establish a connection.
     #[serde(alias = "connect_timeout")]
     pub connect_timeout: Option<DurationSetting>,
-    /// For the first byte of an answer.
+    /// Until the first byte of an answer.
     #[serde(alias = "first_byte_timeout")]
     pub first_byte_timeout: Option<DurationSetting>,
-    /// For each further byte.
+    /// Between bytes of an answer.
     #[serde(alias = "idle_timeout")]
     pub idle_timeout: Option<DurationSetting>,
 }
 
-/// How many agents a session may have.
+/// Limits on a session's agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LimitSettings {
-    /// Agents that run at once.
+    /// Maximum number of agents that run at once.
     pub live: Option<u32>,
-    /// How deep agents may be nested.
+    /// Maximum nesting depth of agents.
     pub depth: Option<u32>,
-    /// Agents that a session may start in all.
+    /// Maximum number of agents that a session may start.
     pub total: Option<u32>,
-    /// Agents that agents below the root may start within a minute, all of them together.
+    /// Maximum number of agents that all subagents together may start per minute.
     #[serde(alias = "spawns_per_minute")]
     pub spawns_per_minute: Option<u32>,
-    /// Agents of one type that may run at once.
+    /// Maximum number of agents of each type that run at once.
     #[serde(default, alias = "per_type")]
     pub per_type: BTreeMap<String, NonZeroU32>,
-    /// How often an agent on autopilot is told to go on.
+    /// How often autopilot tells the root to continue.
     pub continues: Option<u32>,
-    /// Most turns that it takes for one objective, where `max-turns` says nothing.
+    /// Maximum turns for one objective on autopilot, if `max-turns` is not set.
     #[serde(alias = "autopilot_turns")]
     pub autopilot_turns: Option<u32>,
-    /// Milliseconds that the results of background agents wait for each other.
+    /// Milliseconds that a background agent's result waits for other results, to be delivered together.
     #[serde(alias = "result_window_ms")]
     pub result_window_ms: Option<u64>,
-    /// Seconds that a task which is asked to stop may take for its last turn.
+    /// Seconds for the last turn of a task that is asked to stop.
     #[serde(alias = "grace_secs")]
     pub grace_secs: Option<u64>,
-    /// Seconds of silence after which a task is called stalled.
+    /// Seconds of silence after which a task counts as stalled.
     #[serde(alias = "stall_secs")]
     pub stall_secs: Option<NonZeroU64>,
-    /// Seconds of silence after which a task is given up.
+    /// Seconds of silence after which a task is aborted.
     #[serde(alias = "abort_secs")]
     pub abort_secs: Option<NonZeroU64>,
-    /// Megabytes of memory that each process of a command may take.
+    /// Memory limit of each process of a command, in megabytes.
     #[serde(alias = "command_memory_mb")]
     pub command_memory_mb: Option<NonZeroU64>,
 }
@@ -136,60 +136,60 @@ pub struct LimitSettings {
 pub struct AgentSettings {
     /// The address of a remote catalogue.
     pub catalog: Option<String>,
-    /// The variable with the token that the catalogue knows the user by.
+    /// The variable with the catalogue's access token.
     #[serde(alias = "catalog_token_env")]
     pub catalog_token_env: Option<String>,
-    /// The model of agents that like a small one.
+    /// The model of agents that prefer a small one.
     #[serde(alias = "small_model")]
     pub small_model: Option<String>,
-    /// The model of agents that like one of another family.
+    /// The model of agents that prefer one of another family.
     #[serde(alias = "other_model")]
     pub other_model: Option<String>,
-    /// How many times more expensive than the session's an agent's model may be.
+    /// How many times more expensive than the session's model an agent's model may be.
     #[serde(alias = "cost_factor")]
     pub cost_factor: Option<f64>,
-    /// What becomes of agents whose model is more expensive.
+    /// Policy for agents whose model is more expensive.
     #[serde(alias = "expensive_model")]
     pub expensive_model: Option<ExpensiveModelSetting>,
-    /// Whether agents may have a model whose price is not known.
+    /// Whether agents may use a model whose price is unknown.
     #[serde(alias = "allow_unpriced")]
     pub allow_unpriced: Option<bool>,
-    /// Characters that the descriptions of all agents should not exceed.
+    /// Recommended maximum length of all agent descriptions together, in characters.
     #[serde(alias = "description_limit")]
     pub description_limit: Option<usize>,
 }
 
-/// What becomes of an agent whose model is too expensive.
+/// Policy for an agent whose model is too expensive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpensiveModelSetting {
     /// It is not started.
     #[default]
     Refuse,
-    /// It is run with the session's model, and everybody can see that.
+    /// It runs with the session's model, and the change is shown.
     Downgrade,
 }
 
-/// What is switched on.
+/// Optional features.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FeatureSettings {
-    /// Agents rest when they are done, and a message wakes them.
+    /// Agents stay idle when done, so that a message can wake them.
     #[serde(alias = "multi_turn")]
     pub multi_turn: Option<bool>,
     /// Tasks of MCP servers.
     #[serde(alias = "mcp_tasks")]
     pub mcp_tasks: Option<bool>,
-    /// An agent that goes over past work on its own.
+    /// An agent that reviews past work on its own.
     pub subconscious: Option<bool>,
     /// A root that only delegates.
     pub coordinator: Option<bool>,
-    /// Agents that begin work on their own.
+    /// Agents that start work on their own.
     pub proactive: Option<bool>,
-    /// Words that ask models to work in parallel.
+    /// Prompts that ask models to work in parallel.
     #[serde(alias = "parallelism_prompts")]
     pub parallelism_prompts: Option<bool>,
-    /// What a person may want to say next.
+    /// Suggestions for the user's next prompt.
     #[serde(alias = "prompt_suggestions")]
     pub prompt_suggestions: Option<bool>,
 }
@@ -198,13 +198,13 @@ pub struct FeatureSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RetentionSettings {
-    /// Days after its last event that `bosun gc` keeps a session.
+    /// Days that `bosun gc` keeps a session after its last event.
     pub days: Option<u32>,
     /// Days that `bosun gc` leaves a checkout in the trash.
     pub trash_days: Option<u32>,
 }
 
-/// Which list agents share.
+/// The shared list that agents use.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ListSettings {
@@ -217,27 +217,27 @@ pub struct ListSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutputSettings {
-    /// Bytes of one background command's output that are kept on disk.
+    /// Bytes of output kept on disk of one background command.
     #[serde(alias = "command_bytes")]
     pub command_bytes: Option<u64>,
-    /// Bytes of all background commands of a session together.
+    /// Bytes of output kept on disk of all background commands of a session.
     #[serde(alias = "session_bytes")]
     pub session_bytes: Option<u64>,
-    /// Bytes that stay free on the disk: below that, output is no longer kept.
+    /// Disk space that must stay free, in bytes: below it, output is no longer kept.
     #[serde(alias = "min_free_bytes")]
     pub min_free_bytes: Option<u64>,
 }
 
-/// What tool calls may do.
+/// Permission rules and mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PermissionSettings {
-    /// What becomes of calls that no rule speaks of.
+    /// The permission mode, which decides calls that no rule matches.
     pub mode: Option<PermissionModeSetting>,
     /// Calls that may run.
     #[serde(default)]
     pub allow: Vec<RuleLine>,
-    /// Calls that a person is asked about.
+    /// Calls that the user is asked about.
     #[serde(default)]
     pub ask: Vec<RuleLine>,
     /// Calls that may not run.
@@ -245,49 +245,49 @@ pub struct PermissionSettings {
     pub deny: Vec<RuleLine>,
 }
 
-/// Where tool calls may do something.
+/// Folders that tool calls may reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkspaceSettings {
-    /// More folders that file tools may reach.
+    /// Additional folders that file tools may reach.
     #[serde(default, alias = "add_dirs")]
     pub add_dirs: Vec<PathBuf>,
 }
 
-/// What started programs get of the environment. Variables that hold keys are hidden in any case.
+/// The environment of started programs. Variables with keys are hidden by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EnvironmentSettings {
-    /// Variables that they do not get, and whose values are never written.
+    /// Variables to hide from programs; their values are never written.
     #[serde(default)]
     pub hide: Vec<VariablePattern>,
-    /// Variables that they get although they would be hidden.
+    /// Variables to pass although they would be hidden.
     #[serde(default)]
     pub pass: Vec<VariablePattern>,
-    /// Variables that they get with these values, whatever the environment says.
+    /// Variables to set, overriding the environment.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
 }
 
-/// What whoever manages the machine forbids.
+/// The administrator's restrictions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ManagedRestrictions {
-    /// What nobody may use.
+    /// Features that no user may use.
     #[serde(default)]
     pub forbid: Vec<ForbiddableFeature>,
 }
 
-/// What can be forbidden.
+/// Features that can be forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForbiddableFeature {
     /// The mode that allows everything.
     AllowAll,
-    /// Programs that run when something happens in a session.
+    /// Programs that run on events of a session.
     Hooks,
     /// Commands that run while a skill is read.
     SkillShell,
-    /// Tools of other servers.
+    /// Tools of MCP servers.
     Mcp,
 }

@@ -1,5 +1,5 @@
-//! Rules that the project and the user wrote for another program. They may forbid and ask; what they allow was not
-//! allowed to Bosun.
+//! Rules in another program's settings, of the project and the user. Deny and ask rules apply; allow rules do not,
+//! since the user did not grant them to Bosun.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use crate::origin::SettingOrigin;
 use crate::permissions::RuleLine;
 use crate::read::ConfigError;
 
-/// Most bytes that are shown of what is wrong.
+/// Maximum length of an error message shown, in bytes.
 const MAX_SHOWN_BYTES: usize = 400;
 
-/// Most bytes of such a file.
+/// Maximum size of such a file, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The part of such a file that is read.
@@ -39,27 +39,27 @@ struct ForeignPermissions {
     deny: Vec<serde_json::Value>,
 }
 
-/// What such a file gives.
+/// The layer and notices of such a file.
 #[derive(Debug, Default)]
 pub(crate) struct ForeignLayer {
     pub(crate) layer: Option<SettingsLayer>,
     pub(crate) notices: Vec<SettingsNotice>,
 }
 
-/// Reads the file of a project.
+/// Reads a project's file.
 pub(crate) fn of_project(top: &Path, below: &str) -> Result<ForeignLayer, ConfigError> {
     let path = top.join(below);
     read(host::read_below(top, Path::new(below), MAX_FILE_BYTES), path.clone(), SettingOrigin::Project(path))
 }
 
-/// Reads the file of the user.
+/// Reads the user's file.
 pub(crate) fn of_user(user: &Path) -> Result<ForeignLayer, ConfigError> {
     let path = user.join(".claude/settings.json");
     read(host::read_plain(&path, MAX_FILE_BYTES), path.clone(), SettingOrigin::User(path))
 }
 
-/// Reads such a file. One that cannot be used stops the run, as Bosun's own would: it may forbid something, and what it
-/// forbids must not be lost.
+/// Reads such a file. An unusable file stops the run, as Bosun's own would: it may contain deny rules, which must not
+/// be lost.
 fn read(
     bytes: Result<Option<Vec<u8>>, PlainError>,
     path: PathBuf,
@@ -73,7 +73,7 @@ fn read(
         return Ok(ForeignLayer::default());
     }
     let settings: ForeignSettings = serde_json::from_slice(text).map_err(|error| {
-        invalid(format!("line {}: its rules cannot be read, and some may forbid something; correct it", error.line()))
+        invalid(format!("line {}: cannot read its rules, and some may deny something; correct it", error.line()))
     })?;
     let mut notices = settings.notices(&path);
     let ForeignPermissions { allow, ask, deny, .. } = settings.permissions;
@@ -86,7 +86,7 @@ fn read(
         PermissionSettings { ask: rules("ask", ask)?, deny: rules("deny", deny)?, ..PermissionSettings::default() };
     if !allow.is_empty() {
         let (count, verb) = (allow.len(), if allow.len() == 1 { "rule is" } else { "rules are" });
-        let text = format!("{count} allow {verb} not used; `bosun import claude` shows and copies what fits");
+        let text = format!("{count} allow {verb} not used; `bosun import claude` shows and copies what can be used");
         notices.push(SettingsNotice::info(&path, text));
     }
     Ok(ForeignLayer {
@@ -95,11 +95,11 @@ fn read(
     })
 }
 
-/// The rules that an entry of a list stands for; says why it is none. A path that begins with one slash means the
-/// project's folder in that program and the root of the disk here: what forbids it forbids both.
+/// Parses an entry of a list. A path that begins with one slash means the project's folder in that program and the root
+/// of the file system here, so the rule applies to both.
 fn rule(entry: &serde_json::Value) -> Result<Vec<RuleLine>, String> {
-    let text = entry.as_str().ok_or("an entry is not a text; correct or remove it")?;
-    // A stranger may have written it, at any length.
+    let text = entry.as_str().ok_or("an entry is not a string; correct or remove it")?;
+    // The text is untrusted and may be of any length.
     let wrong = |error: policy::RuleError| {
         format!("{}; correct or remove it", clip_middle(&error.to_string(), MAX_SHOWN_BYTES))
     };
@@ -107,7 +107,7 @@ fn rule(entry: &serde_json::Value) -> Result<Vec<RuleLine>, String> {
     std::iter::once(RuleLine::parse(text)).chain(also).map(|rule| rule.map_err(wrong)).collect()
 }
 
-/// The rule as Bosun writes it, if it is about a path that begins in the project's folder by a slash.
+/// Converts a rule about a path relative to the project's folder (one leading slash) to Bosun's form.
 pub(crate) fn below_top(text: &str) -> Option<String> {
     let (tool, path) = text.trim().split_once('(')?;
     let below = path.strip_prefix('/').filter(|below| !below.starts_with('/'))?;
@@ -115,7 +115,7 @@ pub(crate) fn below_top(text: &str) -> Option<String> {
     is_of_files.then(|| format!("{tool}(./{below}"))
 }
 
-/// The line that an entry stands in, if it can be told.
+/// The line of an entry, if it can be found.
 fn at(text: &[u8], entry: &serde_json::Value) -> String {
     let wanted = entry.to_string();
     let lines = String::from_utf8_lossy(text);
@@ -124,19 +124,19 @@ fn at(text: &[u8], entry: &serde_json::Value) -> String {
 }
 
 impl ForeignSettings {
-    /// What of the file changes what its own program does and is not used here.
+    /// Notices about keys that affect the file's own program and are ignored here.
     fn notices(&self, path: &Path) -> Vec<SettingsNotice> {
-        let said = |key: &str, is_there: bool| is_there.then(|| key.to_owned());
+        let key_if = |key: &str, is_present: bool| is_present.then(|| key.to_owned());
         let keys: Vec<String> = [
-            said("permissions.defaultMode", self.permissions.default_mode.is_some()),
-            said("permissions.additionalDirectories", !self.permissions.additional_directories.is_empty()),
-            said("env", self.env.as_ref().is_some_and(|env| !env.is_empty())),
-            said("model", self.model.is_some()),
+            key_if("permissions.defaultMode", self.permissions.default_mode.is_some()),
+            key_if("permissions.additionalDirectories", !self.permissions.additional_directories.is_empty()),
+            key_if("env", self.env.as_ref().is_some_and(|env| !env.is_empty())),
+            key_if("model", self.model.is_some()),
         ]
         .into_iter()
         .flatten()
         .collect();
-        let text = || format!("not used: {}; `bosun import claude` shows and copies what fits", keys.join(", "));
+        let text = || format!("not used: {}; `bosun import claude` shows and copies what can be used", keys.join(", "));
         if keys.is_empty() { Vec::new() } else { vec![SettingsNotice::info(path, text())] }
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the layers of settings for one folder, and takes of each what may count.
+//! Finds the layers of settings for a folder, and drops what an untrusted project may not set.
 
 use std::path::Path;
 
@@ -13,61 +13,61 @@ use crate::read::ConfigError;
 use crate::trust::{TrustStatus, is_home};
 use crate::values::flatten;
 
-/// Where whoever manages the machine puts settings.
+/// The machine's managed settings file.
 pub const MANAGED_FILE: &str = "/etc/bosun/managed.toml";
 
-/// Where layers are looked for.
+/// Where layers are searched for.
 #[derive(Debug, Clone)]
 pub struct SettingsLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
-    /// The user's own folder.
+    /// The user's home folder.
     pub user: Option<&'a Path>,
     /// A file that adds to the machine's managed settings.
     pub managed: Option<&'a Path>,
     /// The project.
     pub project: Project,
-    /// How it stands.
+    /// Whether the user trusts it.
     pub trust: TrustStatus,
-    /// Which files are read.
+    /// The scopes whose files are read.
     pub scopes: &'a [SettingsFileScope],
 }
 
-/// Files that can be left out.
+/// Groups of settings files that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsFileScope {
-    /// Those of the user.
+    /// The user's files.
     User,
-    /// Those of the project.
+    /// The project's files.
     Project,
-    /// That of the user for the project.
+    /// The user's file for the project.
     Local,
 }
 
 impl SettingsFileScope {
-    /// Every one.
+    /// All scopes.
     pub const ALL: [SettingsFileScope; 3] =
         [SettingsFileScope::User, SettingsFileScope::Project, SettingsFileScope::Local];
 }
 
 impl SettingsLayers {
-    /// Reads every file that is there.
+    /// Reads every file that exists.
     pub fn read(places: &SettingsLocations<'_>) -> Result<SettingsLayers, ConfigError> {
-        let SettingsLocations { home, user, managed, project, trust: standing, scopes: read } = places;
+        let SettingsLocations { home, user, managed, project, trust, scopes: read } = places;
         let mut layers = SettingsLayers {
             layers: Vec::new(),
             project: project.clone(),
-            trust: *standing,
+            trust: *trust,
             ignored: Vec::new(),
             notices: Vec::new(),
         };
         layers.add_managed(*managed)?;
-        if let Some(stranger) = &project.foreign_repository {
-            let text = "this repository belongs to another user, so nothing of it but this folder is looked at";
-            layers.notices.push(SettingsNotice::warning(stranger, text.into()));
+        if let Some(repository) = &project.foreign_repository {
+            let text = "this repository belongs to another user, so only this folder is used";
+            layers.notices.push(SettingsNotice::warning(repository, text.into()));
         }
-        for choice in SettingsFileScope::ALL.into_iter().filter(|choice| read.contains(choice)) {
-            match choice {
+        for scope in SettingsFileScope::ALL.into_iter().filter(|scope| read.contains(scope)) {
+            match scope {
                 SettingsFileScope::Local => {
                     let path = local_file(home, &project.top);
                     layers.add_present(SettingsFile::read_present(&path)?, SettingOrigin::Local(path))?;
@@ -96,7 +96,7 @@ impl SettingsLayers {
         Ok(())
     }
 
-    /// Adds what may count of the project's files: all of it when it is trusted, else only what narrows.
+    /// Adds the project's files: all settings if the project is trusted, else only those that restrict.
     fn add_project(&mut self, home: &Path) -> Result<(), ConfigError> {
         let top = self.project.top.clone();
         if !is_home(&top.join(".bosun"), home) {
@@ -114,7 +114,7 @@ impl SettingsLayers {
         Ok(())
     }
 
-    /// What of an untrusted file counts.
+    /// Keeps the settings that an untrusted file may set.
     fn narrow(&mut self, file: SettingsFile, path: &Path) -> SettingsFile {
         let PermissionSettings { ask, deny, .. } = file.permissions.clone();
         let narrow = SettingsFile {
@@ -132,7 +132,7 @@ impl SettingsLayers {
             self.notices
                 .push(SettingsNotice::warning(path, format!("ignored, since {why}: {keys}; `bosun trust` shows more")));
         }
-        // It stays, so that a table that belongs elsewhere is an error in any case.
+        // Keep `managed`, so that it is reported as an error here too.
         SettingsFile { managed: file.managed, ..narrow }
     }
 
@@ -146,7 +146,7 @@ impl SettingsLayers {
     }
 }
 
-/// The first of these keys, and how many more there are: a stranger may have written any number of them, of any length.
+/// Lists the first keys and the number of the others: an untrusted file may have any number of keys of any length.
 fn list_keys(keys: &[String]) -> String {
     const SHOWN: usize = 12;
     const LONG: usize = 80;
@@ -158,12 +158,11 @@ fn list_keys(keys: &[String]) -> String {
     }
 }
 
-/// Reads the machine's managed settings, if there are any. A link that leads nowhere is somebody's mistake, and must not
-/// lift what they forbid.
+/// Reads the machine's managed settings, if any. A broken link is an error: it must not lift the restrictions.
 fn managed(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
     let file = SettingsFile::read_present(path)?;
     if file.is_none() && path.symlink_metadata().is_ok() {
-        return Err(ConfigError::Missing { named_by: "a link at its place", path: path.to_owned() });
+        return Err(ConfigError::Missing { named_by: "a link in its place", path: path.to_owned() });
     }
     Ok(file)
 }

@@ -1,5 +1,5 @@
-//! The files that a hook's command runs: programs and scripts that it names, and files that say what a named task does.
-//! They are as much a part of the hook as its words, so they are trusted with it and out of agents' reach.
+//! The files that a hook's command runs: programs and scripts that it names, and files that define a named task. They
+//! are part of the hook, so they are trusted together with it, and agents may not change them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use policy::shell::{self, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 use protocol::{HookAction, HookProgram, HookSpec};
 
-/// Programs that run the file that they are given.
+/// Programs that run a script file.
 #[rustfmt::skip]
 const INTERPRETERS: [&str; 30] = [
     "sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "python", "python2", "python3", "pypy3", "node",
@@ -18,7 +18,7 @@ const INTERPRETERS: [&str; 30] = [
     "uv", "java", "env",
 ];
 
-/// What reads commands from a file or from elsewhere.
+/// Commands that read commands from a file or from input.
 const READERS: [&str; 4] = [".", "source", "eval", "xargs"];
 
 /// Programs whose tasks a file of the project defines.
@@ -33,14 +33,14 @@ const RUNNERS: [(&[&str], &[&str]); 8] = [
     (&["mise"], &["mise.toml", ".mise.toml"]),
 ];
 
-/// How the names of scripts end.
+/// File extensions of scripts.
 #[rustfmt::skip]
 const SCRIPTS: [&str; 22] = [
     "sh", "bash", "zsh", "fish", "ksh", "py", "js", "mjs", "cjs", "ts", "mts", "cts", "rb", "pl", "php", "lua", "awk",
     "sed", "jq", "ps1", "r", "mk",
 ];
 
-/// Words that stand for the project's top.
+/// Expressions that expand to the project's top or the current folder.
 const TOP: [&str; 8] = [
     "${CLAUDE_PROJECT_DIR}",
     "$CLAUDE_PROJECT_DIR",
@@ -52,36 +52,36 @@ const TOP: [&str; 8] = [
     "$PWD",
 ];
 
-/// How many words and folders of one command are looked at.
+/// Maximum number of words and folders examined per command.
 const MAX_WORDS: usize = 256;
 const MAX_FOLDERS: usize = 8;
 
 /// A file that a hook runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HookFile {
-    /// The file, from the folder that the hook runs in; in full if the command names it so.
+    /// The path, relative to the hook's folder unless the command has an absolute path.
     pub(crate) path: PathBuf,
     pub(crate) role: HookFileRole,
 }
 
-/// What a file is to a hook.
+/// How a hook uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HookFileRole {
     /// It is run.
     Script,
-    /// It says what a task is, among much else that agents may have to change.
+    /// It defines tasks, among other things that agents may have to change.
     Tasks,
 }
 
 impl HookFile {
-    /// Where it is for a hook that runs in this folder.
+    /// Its full path for a hook that runs in this folder.
     pub(crate) fn at(&self, folder: &Path) -> PathBuf {
         tidy(&folder.join(&self.path))
     }
 }
 
-/// The files that a hook runs, if it runs in `folder` of the project with this top. Those that are named as a program and
-/// are not there count too: somebody could make them.
+/// The files that a hook of the project with this top runs. Programs that do not exist are included, since an agent
+/// could create them.
 pub(crate) fn programs(action: &HookAction, top: &Path, user: Option<&Path>) -> BTreeSet<HookFile> {
     let HookAction::Command { command, cwd, env } = action else { return BTreeSet::new() };
     let folder = cwd.as_ref().map_or_else(|| top.to_owned(), |cwd| top.join(cwd));
@@ -99,12 +99,12 @@ pub(crate) fn programs(action: &HookAction, top: &Path, user: Option<&Path>) -> 
         text = text.strip_prefix("~/").map(|rest| format!("{user}/{rest}")).unwrap_or(text);
     }
     let script = shell::parse(&text);
-    let mut look = CommandScan { folder, found: BTreeSet::new(), folders: vec![PathBuf::new()], paths: Vec::new() };
-    look.enter(&script, &text, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    look.found
+    let mut scan = CommandScan { folder, found: BTreeSet::new(), folders: vec![PathBuf::new()], paths: Vec::new() };
+    scan.enter(&script, &text, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    scan.found
 }
 
-/// The files of the project that a hook runs, with what is in them now.
+/// The project's files that a hook runs, with their current digests.
 pub(crate) fn pinned_programs(spec: &HookSpec, top: &Path) -> Vec<HookProgram> {
     let HookAction::Command { cwd, .. } = &spec.action else { return Vec::new() };
     let folder = cwd.as_ref().map_or_else(|| top.to_owned(), |cwd| top.join(cwd));
@@ -117,13 +117,13 @@ pub(crate) fn pinned_programs(spec: &HookSpec, top: &Path) -> Vec<HookProgram> {
     inside.map(pin).collect()
 }
 
-/// One look at a command.
+/// Collects the files that a command runs.
 struct CommandScan {
     /// The folder it runs in.
     folder: PathBuf,
-    /// Folders that it may change to, from there.
+    /// Folders that it may change to, relative to `folder`.
     folders: Vec<PathBuf>,
-    /// Folders that its programs are looked for in.
+    /// Folders on its `PATH`.
     paths: Vec<PathBuf>,
     found: BTreeSet<HookFile>,
 }
@@ -188,7 +188,7 @@ impl CommandScan {
         }
     }
 
-    /// What an interpreter runs: the first word that is not an option, or a module.
+    /// Adds what an interpreter runs: the first word that is not an option, or a module.
     fn script_of(&mut self, args: &[ShellWord]) {
         let words: Vec<&str> = args.iter().map(word_text).collect();
         if let Some(module) = words.iter().skip_while(|word| **word != "-m").nth(1) {
@@ -205,19 +205,19 @@ impl CommandScan {
         }
     }
 
-    /// A word that is a program, whether it is there or not.
+    /// Adds a word that names a program, whether it exists or not.
     fn named(&mut self, word: &str) {
         for folder in self.folders.clone() {
             let path = tidy(&folder.join(word));
             let full = self.folder.join(&path);
-            // A folder holds programs and is none.
+            // A folder is not a program.
             if !full.is_dir() && !path.as_os_str().is_empty() && (folder.as_os_str().is_empty() || full.exists()) {
                 self.found.insert(HookFile { path, role: HookFileRole::Script });
             }
         }
     }
 
-    /// A word that names a file that is there, and is of this kind.
+    /// Adds a word that names an existing file of this kind.
     fn existing(&mut self, word: &str, is_fit: impl Fn(&Path) -> bool) {
         for folder in self.folders.clone() {
             let path = tidy(&folder.join(word));
@@ -229,20 +229,20 @@ impl CommandScan {
     }
 }
 
-/// Whether a command runs what it is fed, and no file that it names.
+/// Whether a command runs its input rather than a file that it names.
 fn reads_commands(simple: &SimpleCommand) -> bool {
     let base = simple.name.rsplit('/').next().unwrap_or(&simple.name);
     let names_none = || simple.args.iter().map(word_text).all(|word| word.starts_with('-'));
     READERS.contains(&base) || (INTERPRETERS.contains(&base) && names_none())
 }
 
-/// Whether a file is code by its mode, its name or its beginning.
+/// Whether a file is a script, judging by its extension, mode or `#!` line.
 pub(crate) fn is_script(path: &Path) -> bool {
     let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
     if end.is_some_and(|end| SCRIPTS.contains(&end.as_str())) {
         return true;
     }
-    if fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0) {
+    if fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0) {
         return true;
     }
     let mut start = [0; 2];
@@ -259,7 +259,7 @@ fn word_text(word: &ShellWord) -> &str {
     }
 }
 
-/// A path with its `.` and `..` resolved by name alone, as far as they can be.
+/// Resolves `.` and `..` in a path lexically, as far as possible.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {

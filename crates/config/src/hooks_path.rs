@@ -1,4 +1,4 @@
-//! The folder inside a project from which git runs hooks, where the project's repository names one.
+//! The folder inside a project from which git runs hooks, if the repository's config names one.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -7,10 +7,10 @@ use policy::gitconfig::parse_settings;
 use policy::{Rule, RuleSource};
 use protocol::RuleEffect;
 
-/// Most bytes of a repository's settings that are read.
+/// Maximum size of a repository's config file, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// Rules that ask before anybody changes hooks that git runs from a folder of the project.
+/// Rules that ask before an agent changes hooks that git runs from a folder of the project.
 pub(crate) fn rules(top: &Path) -> Vec<Rule> {
     let below = files(top).iter().flat_map(|file| folders(file, top)).collect::<Vec<_>>();
     let rule = |folder: &PathBuf| {
@@ -22,7 +22,7 @@ pub(crate) fn rules(top: &Path) -> Vec<Rule> {
     below.iter().filter_map(rule).collect()
 }
 
-/// The files of settings of a project's repository; a working tree of another one has those of that.
+/// The config files of a project's repository; a linked worktree uses those of its main repository.
 fn files(top: &Path) -> Vec<PathBuf> {
     let git = top.join(".git");
     if git.is_dir() {
@@ -35,11 +35,12 @@ fn files(top: &Path) -> Vec<PathBuf> {
 }
 
 fn read(file: &Path) -> Option<String> {
-    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_FILE_BYTES);
+    let small = fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_FILE_BYTES);
     small.then(|| fs::read_to_string(file).ok()).flatten()
 }
 
-/// The folders that one file names, from the top of the project. Husky's own lies in the one whose scripts it runs.
+/// The folders that a file names, relative to the top of the project. Husky's `_` folder stands for its parent, which
+/// has the scripts.
 fn folders(file: &Path, top: &Path) -> Vec<PathBuf> {
     let all = read(file).and_then(|text| parse_settings(&text)).unwrap_or_default();
     let named = all.iter().filter(|setting| setting.section == "core" && setting.key == "hookspath");
@@ -51,7 +52,7 @@ fn folders(file: &Path, top: &Path) -> Vec<PathBuf> {
     below.map(with_parent).filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
-/// The path from the top, if it lies below.
+/// The path relative to the top, if it is below it.
 fn plain(top: &Path, path: &Path) -> Option<PathBuf> {
     let mut whole = PathBuf::new();
     for part in top.join(path).components() {

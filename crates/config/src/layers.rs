@@ -1,4 +1,4 @@
-//! The layers of settings for one folder, and what comes of all together.
+//! The layers of settings for a folder, and the settings that result.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,32 +19,32 @@ use crate::read::ConfigError;
 use crate::trust::TrustStatus;
 use crate::values::{SettingValue, flatten};
 
-/// The layers of settings for one folder.
+/// The layers of settings for a folder.
 #[derive(Debug, Clone)]
 pub struct SettingsLayers {
     /// Strongest first.
     pub(crate) layers: Vec<SettingsLayer>,
     /// The project.
     pub project: Project,
-    /// How it stands.
+    /// Whether the user trusts it.
     pub trust: TrustStatus,
-    /// The keys of the project's file that do not count, since it is not trusted.
+    /// The keys of the project's file that are ignored, since it is not trusted.
     pub ignored: Vec<String>,
-    /// What a person should know.
+    /// Notices for the user.
     pub notices: Vec<SettingsNotice>,
 }
 
 /// One layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingsLayer {
-    /// Where it came from.
+    /// Its origin.
     pub origin: SettingOrigin,
-    /// What it says.
+    /// Its settings.
     pub file: SettingsFile,
 }
 
 impl SettingsLayers {
-    /// Adds a layer where its strength belongs.
+    /// Adds a layer at its rank.
     pub fn add(&mut self, mut layer: SettingsLayer) -> Result<(), ConfigError> {
         self.check_agents(&mut layer);
         let SettingsLayer { origin, file } = &layer;
@@ -56,29 +56,29 @@ impl SettingsLayers {
         Ok(())
     }
 
-    /// Takes out of a layer what a project may not say, and tells what is asked for in vain.
+    /// Removes settings that a layer may not make, and warns about unsupported features.
     fn check_agents(&mut self, SettingsLayer { origin, file }: &mut SettingsLayer) {
         let path = origin.file().map_or_else(|| PathBuf::from(origin.to_string()), Path::to_owned);
         let is_own = matches!(origin, SettingOrigin::Managed(_) | SettingOrigin::User(_));
         let named = |agents: &mut AgentSettings| (agents.catalog.take(), agents.catalog_token_env.take());
         if !is_own && named(&mut file.agents) != (None, None) {
-            // A project could send the user's token wherever it likes.
+            // A project could send the user's token anywhere.
             let text = "agents.catalog is ignored: only your own config.toml and managed settings may name a catalogue";
             self.notices.push(SettingsNotice::warning(&path, text.into()));
         }
         let absent = file.features.absent();
         if !absent.is_empty() {
-            let text = format!("{} is not in this version, and changes nothing", absent.join(", "));
+            let text = format!("{} is not supported in this version and has no effect", absent.join(", "));
             self.notices.push(SettingsNotice::warning(&path, text));
         }
     }
 
-    /// Adds the settings among the variables of the environment.
+    /// Adds the settings in environment variables.
     pub fn add_environment(&mut self, env: &Env) -> Result<(), ConfigError> {
         env.layers()?.into_iter().try_for_each(|layer| self.add(layer))
     }
 
-    /// Adds what a session was begun with. Its budget is its own: files of weaker layers speak of new sessions.
+    /// Adds the settings that a session started with. It keeps its own budget: weaker layers' are for new sessions.
     pub fn add_session(&mut self, file: SettingsFile) {
         let session = SettingOrigin::Session;
         for weaker in self.layers.iter_mut().filter(|layer| layer.origin.rank() > session.rank()) {
@@ -87,7 +87,7 @@ impl SettingsLayers {
         self.insert(SettingsLayer { origin: session, file });
     }
 
-    /// Everything that counts, with what no layer says filled in.
+    /// The resolved settings of all layers.
     pub fn config(&self) -> Config {
         let files = self.layers.iter().map(|layer| layer.file.clone());
         let mut config = files.reduce(SettingsFile::over).unwrap_or_default().resolve();
@@ -97,7 +97,7 @@ impl SettingsLayers {
         config
     }
 
-    /// The providers whose address is given by a layer that is stronger than the environment.
+    /// The providers whose address is set by a layer stronger than the environment.
     fn pinned_providers(&self) -> BTreeSet<String> {
         let above = self.layers.iter().filter(|layer| layer.origin.is_above_environment());
         let providers = above.flat_map(|layer| &layer.file.providers);
@@ -111,7 +111,7 @@ impl SettingsLayers {
         hooks_path::rules(&self.project.top).into_iter().map(Ok).chain(all).collect()
     }
 
-    /// The rules that belong to the session from now on: its own, and those of the command line.
+    /// The rules to store with the session: its own, and those of the command line.
     pub fn session_rules(&self) -> Vec<RuleText> {
         let mut rules = Vec::new();
         for layer in self.layers.iter().rev().filter(|layer| layer.origin.is_of_session()) {
@@ -125,7 +125,7 @@ impl SettingsLayers {
         rules
     }
 
-    /// More folders of the workspace, each with where it was named. In a file they begin at the project's top.
+    /// Additional workspace folders with their origins. In a file they are relative to the project's top.
     pub fn roots(&self, user: Option<&Path>) -> Vec<(PathBuf, SettingOrigin)> {
         let full = |path: &Path| match (path.strip_prefix("~"), user) {
             (Ok(below), Some(user)) => user.join(below),
@@ -143,7 +143,7 @@ impl SettingsLayers {
         self.layers.iter().filter_map(|layer| layer.origin.file())
     }
 
-    /// Every setting that counts, by key.
+    /// Every effective setting, by key.
     pub fn values(&self) -> Vec<SettingValue> {
         let built_in = SettingsLayer { origin: SettingOrigin::BuiltIn, file: SettingsFile::built_in() };
         let mut values: Vec<SettingValue> = Vec::new();
@@ -167,7 +167,7 @@ impl SettingsLayers {
         values
     }
 
-    /// The managed file that forbids something.
+    /// The managed file that forbids a feature, if any.
     pub fn forbids(&self, feature: ForbiddableFeature) -> Option<&Path> {
         let forbids = |layer: &&SettingsLayer| {
             layer.file.managed.as_ref().is_some_and(|managed| managed.forbid.contains(&feature))
@@ -175,21 +175,21 @@ impl SettingsLayers {
         self.layers.iter().find(forbids).and_then(|layer| layer.origin.file())
     }
 
-    /// Fails when a layer asks for what a managed file forbids. What a session was begun with is no longer asked for
-    /// when something stronger says otherwise: it could not go on at all.
+    /// Fails if a layer sets a mode that a managed file forbids. A session's own mode is ignored if a stronger layer
+    /// sets another; otherwise the session could never be resumed.
     pub fn check(&self) -> Result<(), ConfigError> {
         let Some(by) = self.forbids(ForbiddableFeature::AllowAll) else { return Ok(()) };
-        let said = self.layers.iter().filter_map(|layer| layer.file.permissions.mode.map(|mode| (layer, mode.0)));
-        let allows_all = |(place, (layer, mode)): &(usize, (&SettingsLayer, PermissionMode))| {
-            *mode == PermissionMode::AllowAll && (*place == 0 || layer.origin != SettingOrigin::Session)
+        let modes = self.layers.iter().filter_map(|layer| layer.file.permissions.mode.map(|mode| (layer, mode.0)));
+        let allows_all = |(index, (layer, mode)): &(usize, (&SettingsLayer, PermissionMode))| {
+            *mode == PermissionMode::AllowAll && (*index == 0 || layer.origin != SettingOrigin::Session)
         };
-        match said.enumerate().find(allows_all).map(|(_, (layer, _))| layer) {
+        match modes.enumerate().find(allows_all).map(|(_, (layer, _))| layer) {
             None => Ok(()),
             Some(layer) => Err(ConfigError::Forbidden { by: by.to_owned(), origin: layer.origin.to_string() }),
         }
     }
 
-    /// Puts a layer below those that are as strong, and above the weaker ones.
+    /// Inserts a layer below those of the same rank and above the weaker ones.
     pub(crate) fn insert(&mut self, layer: SettingsLayer) {
         let place = self.layers.partition_point(|other| other.origin.rank() <= layer.origin.rank());
         self.layers.insert(place, layer);

@@ -1,6 +1,6 @@
-//! Where settings come from: layers of files, flags and the environment, and which of them are trusted.
+//! Settings: layers of files, flags and the environment, and which of them are trusted.
 //!
-//! Nothing below the edge can name this crate. It fills the settings that the other crates declare.
+//! Only the outermost crates may depend on this one. It fills the settings that the other crates declare.
 
 #![deny(missing_docs)]
 

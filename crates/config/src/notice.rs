@@ -1,24 +1,24 @@
-//! What a person should know about a file of settings.
+//! Notices about settings files.
 
 use std::path::{Path, PathBuf};
 
-/// Something about a file that a person should know.
+/// A notice about a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsNotice {
     /// The file.
     pub path: PathBuf,
-    /// What.
+    /// The message.
     pub text: String,
-    /// How much it matters.
+    /// Its level.
     pub level: NoticeLevel,
 }
 
-/// How much a notice matters.
+/// The level of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeLevel {
-    /// It is told at the start of a run.
+    /// Shown at the start of a run.
     Warning,
-    /// It is told to those who ask.
+    /// Shown on request.
     Info,
 }
 

@@ -1,22 +1,22 @@
-//! Where a setting came from.
+//! Origins of settings.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use policy::RuleSource;
 
-/// Where a setting came from, strongest first.
+/// The origin of a setting, strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// A file of whoever manages the machine.
+    /// A managed file.
     Managed(PathBuf),
-    /// A flag of its own.
+    /// A dedicated flag.
     Flag,
-    /// What `--settings` gave; without a file it was the settings themselves.
+    /// `--settings`, with the file if it named one rather than the settings themselves.
     SettingsFlag(Option<PathBuf>),
-    /// The session, which keeps what it was begun with.
+    /// The session, which keeps the settings it started with.
     Session,
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(&'static str),
     /// The user's file for this project.
     Local(PathBuf),
@@ -29,7 +29,7 @@ pub enum SettingOrigin {
 }
 
 impl SettingOrigin {
-    /// Its file, if it is one.
+    /// Its file, if it has one.
     pub fn file(&self) -> Option<&Path> {
         match self {
             SettingOrigin::Managed(path)
@@ -41,7 +41,7 @@ impl SettingOrigin {
         }
     }
 
-    /// Where a rule from here comes from.
+    /// The source of its rules.
     pub fn source(&self) -> RuleSource {
         match self {
             SettingOrigin::Managed(path) => RuleSource::Managed(path.clone()),
@@ -56,17 +56,17 @@ impl SettingOrigin {
         }
     }
 
-    /// Whether its rules belong to the session from then on.
+    /// Whether its rules are stored with the session.
     pub(crate) fn is_of_session(&self) -> bool {
         matches!(self, SettingOrigin::Flag | SettingOrigin::SettingsFlag(_) | SettingOrigin::Session)
     }
 
-    /// Whether it counts before any variable of the environment.
+    /// Whether it is stronger than environment variables.
     pub(crate) fn is_above_environment(&self) -> bool {
         self.rank() < SettingOrigin::Variable("").rank()
     }
 
-    /// How strong it is; less is stronger.
+    /// Its rank; lower is stronger.
     pub(crate) fn rank(&self) -> u8 {
         match self {
             SettingOrigin::Managed(_) => 0,

@@ -1,15 +1,15 @@
-//! Modes and rules as files and flags write them.
+//! Permission modes and rules as written in files and flags.
 
 use policy::{Rule, RuleError, RuleSource};
 use protocol::{PermissionMode, RuleEffect};
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-/// A mode, written in the words of the command line.
+/// A mode, spelled as on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermissionModeSetting(pub PermissionMode);
 
-/// A rule that was read and found to be one, in the words it is shown in.
+/// A valid rule, in its display form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleLine(String);
 
@@ -17,19 +17,19 @@ pub struct RuleLine(String);
 pub fn parse_mode(text: &str) -> Result<PermissionMode, String> {
     let known = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == text);
     known.ok_or_else(|| {
-        let words: Vec<&str> = PermissionMode::ALL.into_iter().map(PermissionMode::as_str).collect();
-        format!("`{text}` is not a mode; write {}", words.join(", "))
+        let names: Vec<&str> = PermissionMode::ALL.into_iter().map(PermissionMode::as_str).collect();
+        format!("`{text}` is not a mode; write {}", names.join(", "))
     })
 }
 
 impl RuleLine {
     /// Reads a rule.
     pub fn parse(text: &str) -> Result<RuleLine, RuleError> {
-        // Whether a text is a rule does not depend on what the rule is for.
+        // The effect does not matter for the syntax.
         Rule::parse(RuleEffect::Deny, text, RuleSource::Flag).map(|rule| RuleLine(rule.text))
     }
 
-    /// The tool it names, if no tool of that name can be called.
+    /// The tool it names, if there is no such tool.
     pub fn unknown_tool(&self) -> Option<String> {
         let rule = Rule::parse(RuleEffect::Deny, &self.0, RuleSource::Flag).ok()?;
         rule.unknown_tool().map(str::to_owned)

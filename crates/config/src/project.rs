@@ -6,29 +6,30 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::file::SettingsFile;
 use crate::read::ConfigError;
 use crate::values::flatten;
 
-/// The project's file of settings, from its top.
+/// The project's settings file, relative to its top.
 pub(crate) const CONFIG: &str = ".bosun/config.toml";
 
 /// The project that a folder belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// Its topmost folder: the one that holds `.git`, or the folder itself.
+    /// Its top folder: the one that contains `.git`, or the folder itself.
     pub top: PathBuf,
-    /// A repository above that belongs to another user, and for that reason is not the project.
+    /// A repository further up that belongs to another user, and so is not the project.
     pub foreign_repository: Option<PathBuf>,
 }
 
 impl Project {
-    /// The project of a folder, which is given without links. Nothing is looked for above a folder of another user,
+    /// Finds the project of a folder, given as a path without links. Does not search above a folder of another user,
     /// who could put anything there.
     pub fn find(folder: &Path) -> Project {
-        let is_mine = |folder: &Path| fs::metadata(folder).is_ok_and(|facts| facts.uid() == host::user_id());
+        let is_mine = |folder: &Path| fs::metadata(folder).is_ok_and(|metadata| metadata.uid() == host::user_id());
         let is_top = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
         let first = folder.ancestors().find(is_top);
         let others = first.and_then(|top| folder.ancestors().take_while(|one| *one != top).find(|one| !is_mine(one)));
@@ -41,38 +42,34 @@ impl Project {
         }
     }
 
-    /// Everything that its own file of settings says, by key.
+    /// The settings in its own file, by key.
     pub fn settings(&self) -> Result<Vec<(String, serde_json::Value)>, ConfigError> {
         let file = SettingsFile::read_below(&self.top, CONFIG)?.unwrap_or_default();
         Ok(flatten(&file))
     }
 
-    /// The project's own file of settings.
+    /// The project's own settings file.
     pub fn config_file(&self) -> PathBuf {
         self.top.join(CONFIG)
     }
 }
 
-/// The user's own file for one project, which is kept out of it.
+/// The user's own settings file for a project, stored outside it.
 pub fn local_file(home: &Path, top: &Path) -> PathBuf {
     const SHORT: usize = 40;
     let name = top.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let name: String = name.chars().map(plain).take(SHORT).collect();
-    let digest = hex(&Sha256::digest(top.as_os_str().as_bytes()));
+    let digest = HEXLOWER.encode(&Sha256::digest(top.as_os_str().as_bytes()));
     home.join("projects").join(format!("{name}-{}", digest.get(..16).unwrap_or(&digest))).join("config.toml")
 }
 
-/// Files of the form `.claude/settings*.json`.
+/// Files that match `.claude/settings*.json`.
 pub(crate) fn settings_of_claude(folder: &Path) -> impl Iterator<Item = PathBuf> {
     const MOST: usize = 10_000;
     let is_one = |name: &str| name.starts_with("settings") && name.ends_with(".json");
     let entries = fs::read_dir(folder.join(".claude")).into_iter().flatten().flatten().take(MOST);
     entries.filter(move |entry| entry.file_name().to_str().is_some_and(is_one)).map(|entry| entry.path())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads a file of settings: bounded, and with words that name the file and the line.
+//! Reads settings files of limited size, with errors that name the file and line.
 
 use std::borrow::Cow;
 use std::io;
@@ -11,10 +11,10 @@ use crate::file::SettingsFile;
 use crate::provider::{self, ProviderError};
 use crate::variables;
 
-/// Most bytes of a file of settings.
+/// Maximum size of a settings file, in bytes.
 pub(crate) const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
-/// Why a file of settings cannot be used.
+/// Why a settings file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It cannot be read.
@@ -25,15 +25,15 @@ pub enum ConfigError {
         /// Why.
         source: PlainError,
     },
-    /// It says something that has no meaning. The message names the line and does not show it: a key may stand there.
+    /// It is not valid. The message names the line but does not show it, since it may contain a key.
     #[error("{path}: {message}")]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What, and where.
+        /// What is wrong, and where.
         message: String,
     },
-    /// A provider that it describes cannot be asked.
+    /// A provider in it is not valid.
     #[error("{path}: {source}")]
     Provider {
         /// The file.
@@ -41,7 +41,7 @@ pub enum ConfigError {
         /// Why.
         source: ProviderError,
     },
-    /// A file that was named does not exist.
+    /// A named file does not exist.
     #[error("{named_by} names {path}, which does not exist; correct it or leave it out")]
     Missing {
         /// The flag or variable.
@@ -57,37 +57,37 @@ pub enum ConfigError {
         /// Why.
         source: io::Error,
     },
-    /// It speaks for whoever manages the machine, and may not.
-    #[error("{origin}: a `managed` table has no place there; it belongs into the machine's managed settings")]
+    /// It has a `managed` table, which is allowed only in managed settings.
+    #[error("{origin}: a `managed` table is not allowed here; it belongs in the machine's managed settings")]
     NotManaged {
-        /// Where it stands.
+        /// Where the table is.
         origin: String,
     },
-    /// It asks for what is forbidden.
-    #[error("the mode allow-all is forbidden by {by}, and asked for by {origin}")]
+    /// It sets a forbidden mode.
+    #[error("{by} forbids the mode allow-all, which is set by {origin}")]
     Forbidden {
         /// The file that forbids it.
         by: PathBuf,
-        /// Where it is asked for.
+        /// Where it is set.
         origin: String,
     },
-    /// A variable holds no number that could be meant.
+    /// A variable's value is not a number in range.
     #[error("{variable} must be a whole number from {least} to {most}; correct it, or unset it")]
     Variable {
         /// The variable.
         variable: &'static str,
-        /// The least it may be.
+        /// The minimum.
         least: u32,
-        /// The most.
+        /// The maximum.
         most: u32,
     },
-    /// The environment moves a provider to a place where it cannot be asked.
+    /// The environment relocates a provider to an invalid address.
     #[error(transparent)]
     Environment(ProviderError),
 }
 
 impl ConfigError {
-    /// The file that is at fault.
+    /// The file with the error.
     pub fn path(&self) -> Option<&Path> {
         match self {
             ConfigError::Read { path, .. }
@@ -104,17 +104,17 @@ impl ConfigError {
 }
 
 impl SettingsFile {
-    /// Reads a file of the user's own; one that does not exist says nothing.
+    /// Reads a file of the user; a missing file is empty.
     pub fn read(path: &Path) -> Result<SettingsFile, ConfigError> {
         Ok(SettingsFile::read_present(path)?.unwrap_or_default())
     }
 
-    /// The same, telling one that does not exist from one that says nothing.
+    /// Reads a file of the user; returns `None` if it does not exist.
     pub fn read_present(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
         SettingsFile::from_bytes(host::read_plain(path, MAX_SETTINGS_BYTES), path)
     }
 
-    /// Reads a file of a project, following no link below its top.
+    /// Reads a project's file without following links below its top.
     pub(crate) fn read_below(top: &Path, below: &str) -> Result<Option<SettingsFile>, ConfigError> {
         SettingsFile::from_bytes(host::read_below(top, Path::new(below), MAX_SETTINGS_BYTES), &top.join(below))
     }
@@ -128,7 +128,7 @@ impl SettingsFile {
         bytes.map(parse).transpose()
     }
 
-    /// Reads settings as TOML, or as JSON if they begin as that does.
+    /// Parses settings as TOML, or as JSON if they begin with a brace.
     pub fn parse(text: &str, path: &Path) -> Result<SettingsFile, ConfigError> {
         let file: SettingsFile = if text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|error| invalid(path, in_json(&error)))?
@@ -141,7 +141,7 @@ impl SettingsFile {
         Ok(file)
     }
 
-    /// Fails when a number means nothing.
+    /// Fails if a value is out of range.
     fn check(&self) -> Result<(), String> {
         if let Some(live) = self.limits.live.filter(|live| !(1..=4096).contains(live)) {
             return Err(format!("limits.live is {live}; it must be between 1 and 4096"));
@@ -150,11 +150,11 @@ impl SettingsFile {
             return Err(format!("agents.cost-factor is {factor}; it must be 1 or more"));
         }
         if let Some(url) = self.agents.catalog.as_deref().filter(|url| !is_private(url)) {
-            let shown = url.split_once("://").map_or("no address", |(scheme, _)| scheme);
+            let shown = url.split_once("://").map_or("not an address", |(scheme, _)| scheme);
             return Err(format!("agents.catalog is {shown}; it must be an https address"));
         }
         if let Some(name) = self.environment.set.keys().find(|name| !variables::is_settable(name)) {
-            return Err(format!("environment.set: `{name}` is not a name that can be set; write one such as NODE_ENV"));
+            return Err(format!("environment.set: `{name}` cannot be set; use a name such as NODE_ENV"));
         }
         if self.max_turns == Some(0) {
             return Err("max-turns is 0; leave it out for no limit".into());
@@ -166,7 +166,7 @@ impl SettingsFile {
     }
 }
 
-/// Whether nobody on the way can read or change what is at an address.
+/// Whether traffic to an address cannot be read or changed on the network.
 fn is_private(url: &str) -> bool {
     let Ok(url) = url::Url::parse(url) else { return false };
     let loopback = || matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
@@ -177,17 +177,17 @@ fn invalid(path: &Path, message: String) -> ConfigError {
     ConfigError::Invalid { path: path.to_owned(), message }
 }
 
-/// What is wrong in JSON, and in which line; the text itself is not repeated.
+/// A JSON error with its line, without the file's text.
 fn in_json(error: &serde_json::Error) -> String {
-    let words = error.to_string();
-    let message = words.rsplit_once(" at line ").map_or(words.as_str(), |(message, _)| message);
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
     format!("line {}: {}", error.line(), without_text(message))
 }
 
-/// What is wrong, and in which line.
+/// A TOML error with its line.
 fn located(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
-    // The names of our types say nothing to people.
+    // Users do not know our type names.
     let message = ["a nonzero u32", "a nonzero u64"].iter().fold(without_text(error.message()), |message, kind| {
         message.replace(&format!("expected {kind}"), "expected a whole number above 0").into()
     });
@@ -197,12 +197,12 @@ fn located(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-/// The message, but for a text of a wrong type: it may be a key that was written where a table belongs.
+/// Removes a string of the wrong type from a message: it may be a key written in the wrong place.
 fn without_text(message: &str) -> Cow<'_, str> {
     let wrong = message.strip_prefix("invalid type: string ").and_then(|rest| rest.rsplit_once(", expected "));
     match wrong {
-        Some((_, wanted)) if wanted.starts_with("struct ") => "a text stands where a table belongs".into(),
-        Some((_, wanted)) => format!("a text stands where {wanted} belongs").into(),
+        Some((_, wanted)) if wanted.starts_with("struct ") => "expected a table, found a string".into(),
+        Some((_, wanted)) => format!("expected {wanted}, found a string").into(),
         None => message.into(),
     }
 }

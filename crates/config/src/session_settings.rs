@@ -1,4 +1,4 @@
-//! What a session was run with before, as a layer of settings.
+//! A session's previous settings, as a layer.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::file::{BudgetSettings, LimitSettings, ListSettings, PermissionSetting
 use crate::permissions::{PermissionModeSetting, RuleLine};
 
 impl SettingsFile {
-    /// What a session was run with before, for whoever goes on with it.
+    /// The settings of the previous run of a session, for resuming it.
     pub fn of_session(before: &SessionView) -> Result<SettingsFile, RuleError> {
         let rules = |effect: RuleEffect| -> Result<Vec<RuleLine>, RuleError> {
             let texts = before.rules.iter().filter(|rule| rule.effect == effect);

@@ -1,11 +1,11 @@
-//! Times as people write them.
+//! Durations as written in settings.
 
 use std::time::Duration;
 
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-/// A time in a file, such as `"30s"`.
+/// A duration in a file, such as `"30s"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurationSetting(pub Duration);
 
@@ -27,7 +27,7 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
 impl<'de> Deserialize<'de> for DurationSetting {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         match parse_time(&String::deserialize(from)?) {
-            Ok(Duration::ZERO) => Err(de::Error::custom("a time of nothing is too short")),
+            Ok(Duration::ZERO) => Err(de::Error::custom("the time must be more than 0")),
             Ok(time) => Ok(DurationSetting(time)),
             Err(problem) => Err(de::Error::custom(problem)),
         }

@@ -1,4 +1,4 @@
-//! Trust: what of a project could make Bosun do something, and a digest of exactly that.
+//! Trust: the files of a project that can control Bosun, and a digest of exactly those.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use host::PlainError;
 use protocol::{HookAction, HookEvent, HookSpec};
 use sha2::{Digest, Sha256};
@@ -13,9 +14,9 @@ use sha2::{Digest, Sha256};
 use crate::catalog::{CatalogListing, CatalogLocations, HookText, RemoteDefinitions, gather_catalog};
 use crate::gather::SettingsFileScope;
 use crate::hook_files;
-use crate::project::{hex, settings_of_claude};
+use crate::project::settings_of_claude;
 
-/// Files and folders that control Bosun, or will: a project is trusted with all of them or none.
+/// Files and folders that control Bosun, now or in later versions. A project is trusted with all of them or none.
 const TRUSTED_PATHS: [&str; 11] = [
     ".bosun",
     ".claude/agents",
@@ -30,22 +31,22 @@ const TRUSTED_PATHS: [&str; 11] = [
     ".mcp.json",
 ];
 
-/// Most of them.
+/// Maximum number of files.
 const MOST_FILES: usize = 1_000;
 
-/// Most bytes of all of them.
+/// Maximum size of all files together, in bytes.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Why a project cannot be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// There is too much to look at.
-    #[error("{} has more than {MOST_FILES} files that would control Bosun; nobody can have looked at them all", .0.display())]
+    /// There are too many files.
+    #[error("{} has more than {MOST_FILES} files that would control Bosun, which is too many to review", .0.display())]
     Many(PathBuf),
-    /// There is too much to look at.
-    #[error("what would control Bosun in {} is larger than {MOST_BYTES} bytes; nobody can have looked at it all", .0.display())]
+    /// The files are too large.
+    #[error("files that would control Bosun in {} have over {MOST_BYTES} bytes, which is too much to review", .0.display())]
     Large(PathBuf),
-    /// One of them is not a file.
+    /// One of them cannot be read as a file.
     #[error("{}: {source}; remove it", path.display())]
     Unreadable {
         /// The file.
@@ -55,50 +56,50 @@ pub enum TrustError {
     },
 }
 
-/// What a person trusts a project with.
+/// The contents of a project that the user trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedContents {
-    /// The files and links, from the project's top, sorted.
+    /// The files and links, relative to the project's top, sorted.
     pub files: Vec<PathBuf>,
-    /// A digest of their names and what they hold.
+    /// A digest of their names and contents.
     pub digest: String,
-    /// What their hooks run.
+    /// Their hooks.
     pub hooks: Vec<TrustedHook>,
 }
 
 /// A hook of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedHook {
-    /// Where it is written.
+    /// The file it is in.
     pub source: String,
-    /// What it is told of.
+    /// The event that triggers it.
     pub event: HookEvent,
-    /// The command, or the address that is posted to.
+    /// The command, or the address it posts to.
     pub runs: String,
 }
 
-/// How a project stands.
+/// Whether a project is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustStatus {
-    /// It is trusted as it is.
+    /// It is trusted with its current files.
     Trusted,
-    /// It was trusted, and what controls Bosun has changed since.
+    /// It was trusted, and its files have changed since.
     Changed,
     /// It is not trusted.
     Untrusted,
 }
 
 impl TrustStatus {
-    /// How a project stands that was trusted with this digest, if it was.
+    /// The status of a project that was trusted with this digest, if any.
     pub fn of(top: &Path, home: &Path, remembered: Option<&str>) -> TrustStatus {
         let Some(remembered) = remembered else { return TrustStatus::Untrusted };
         match TrustedContents::read(top, home) {
-            Ok(entrusted) if entrusted.digest == remembered => TrustStatus::Trusted,
+            Ok(contents) if contents.digest == remembered => TrustStatus::Trusted,
             Ok(_) | Err(_) => TrustStatus::Changed,
         }
     }
 
-    /// The standing in one word.
+    /// The status in one word.
     pub fn as_str(self) -> &'static str {
         match self {
             TrustStatus::Trusted => "trusted",
@@ -109,40 +110,40 @@ impl TrustStatus {
 }
 
 impl TrustedContents {
-    /// Whether there is anything to look at.
+    /// Whether the project has any file that controls Bosun.
     pub fn has_any(top: &Path, home: &Path) -> bool {
-        let is_there = |below: &str| {
+        let exists = |below: &str| {
             let path = top.join(below);
             path.symlink_metadata().is_ok() && !is_home(&path, home)
         };
-        TRUSTED_PATHS.into_iter().any(is_there) || settings_of_claude(top).next().is_some()
+        TRUSTED_PATHS.into_iter().any(exists) || settings_of_claude(top).next().is_some()
     }
 
-    /// Looks at everything that controls Bosun below a project's top, but for Bosun's home, which is the user's own. A
-    /// link is what it says, not where it leads.
+    /// Reads everything below a project's top that controls Bosun, except for Bosun's home, which is the user's own.
+    /// The content of a link is its target path.
     pub fn read(top: &Path, home: &Path) -> Result<TrustedContents, TrustError> {
-        let mut walk = TrustScan { top, left: MOST_BYTES, seen: 0, found: Vec::new() };
+        let mut scan = TrustScan { top, left: MOST_BYTES, seen: 0, found: Vec::new() };
         for below in TRUSTED_PATHS.into_iter().filter(|below| !is_home(&top.join(below), home)) {
-            walk.enter(Path::new(below))?;
+            scan.enter(Path::new(below))?;
         }
         for path in settings_of_claude(top) {
-            walk.enter(path.strip_prefix(top).unwrap_or(&path))?;
+            scan.enter(path.strip_prefix(top).unwrap_or(&path))?;
         }
         let hooks = hooks(top, home);
-        walk.enter_programs(&hooks)?;
-        walk.found.sort();
-        walk.found.dedup();
+        scan.enter_programs(&hooks)?;
+        scan.found.sort();
+        scan.found.dedup();
         let mut digest = Sha256::new();
-        for (path, content) in &walk.found {
+        for (path, content) in &scan.found {
             let name = path.as_os_str().as_bytes();
-            // With its length before it, no name can be taken for a part of what a file holds.
+            // The length prefix keeps a name from being mistaken for part of a file's content.
             digest.update((name.len() as u64).to_be_bytes());
             digest.update(name);
             digest.update(content);
         }
-        let digest = hex(&digest.finalize());
+        let digest = HEXLOWER.encode(&digest.finalize());
         let files =
-            walk.found.into_iter().map(|(path, _)| path).filter(|path| top.join(path).symlink_metadata().is_ok());
+            scan.found.into_iter().map(|(path, _)| path).filter(|path| top.join(path).symlink_metadata().is_ok());
         let shown = |spec: HookSpec| {
             let runs = match spec.action {
                 HookAction::Command { command, .. } => command,
@@ -155,7 +156,7 @@ impl TrustedContents {
     }
 }
 
-/// Every hook of a project's files, as it would be read if the project were trusted.
+/// Every hook in a project's files, as if the project were trusted.
 fn hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
     let places = CatalogLocations {
         home,
@@ -168,30 +169,30 @@ fn hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
         remote: RemoteDefinitions::default(),
         no_hooks: None,
     };
-    // Only the command line can give what is not a definition at all.
+    // Only definitions on the command line make this fail.
     let Ok(CatalogListing { agents, hooks, .. }) = gather_catalog(&places) else { return Vec::new() };
     let own = agents.into_iter().filter_map(|agent| agent.hooks);
     let texts: Vec<HookText> = hooks.into_iter().chain(own).collect();
     texts.iter().flat_map(|text| text.read().0).collect()
 }
 
-/// Whether a project's folder is Bosun's home, as `.bosun` is in the user's own folder.
+/// Whether a project's folder is Bosun's home, as `.bosun` is in the user's home folder.
 pub(crate) fn is_home(folder: &Path, home: &Path) -> bool {
     folder == home || folder.canonicalize().is_ok_and(|real| home.canonicalize().is_ok_and(|home| home == real))
 }
 
-/// One look at everything.
+/// A scan of a project's files.
 struct TrustScan<'a> {
     top: &'a Path,
     /// Bytes that may still be read.
     left: u64,
-    /// Names that were met, folders included.
+    /// Number of entries seen, including folders.
     seen: usize,
     found: Vec<(PathBuf, [u8; 32])>,
 }
 
 impl TrustScan<'_> {
-    /// Takes note of a file, a link, or everything in a folder.
+    /// Adds a file, a link, or everything in a folder.
     fn enter(&mut self, below: &Path) -> Result<(), TrustError> {
         let mut open = vec![below.to_owned()];
         while let Some(below) = open.pop() {
@@ -211,7 +212,7 @@ impl TrustScan<'_> {
         Ok(())
     }
 
-    /// Takes note of the files that hooks run. One that is not there yet counts too: it must not come later.
+    /// Adds the files that hooks run. A missing file is included, since one could be created later.
     fn enter_programs(&mut self, hooks: &[HookSpec]) -> Result<(), TrustError> {
         for spec in hooks {
             let HookAction::Command { cwd, .. } = &spec.action else { continue };
@@ -262,7 +263,7 @@ fn facts(path: &Path) -> Result<Option<Metadata>, TrustError> {
     }
 }
 
-/// The names in a folder; one more than enough is enough.
+/// The names in a folder, at most one more than `most`.
 fn names(folder: &Path, most: usize) -> Result<Vec<OsString>, TrustError> {
     let unreadable = |error| TrustError::Unreadable { path: folder.to_owned(), source: PlainError::Io(error) };
     let entries = fs::read_dir(folder).map_err(unreadable)?.take(most + 1);

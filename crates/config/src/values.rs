@@ -1,4 +1,4 @@
-//! Settings as a list, each with its key and where it came from.
+//! Settings as a list of keys, values and origins.
 
 use serde_json::Value as Json;
 
@@ -8,18 +8,18 @@ use crate::origin::SettingOrigin;
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingValue {
-    /// Its key, such as `limits.live`. One that is a list has a setting for each entry.
+    /// Its key, such as `limits.live`. A list has one setting per entry.
     pub key: String,
-    /// What it is.
+    /// Its value.
     pub value: Json,
-    /// Where it came from.
+    /// Its origin.
     pub origin: SettingOrigin,
 }
 
-/// Everything that a file says, by its keys. Lists stay whole.
+/// All settings of a file, by key. Lists stay whole.
 pub(crate) fn flatten(file: &SettingsFile) -> Vec<(String, Json)> {
     let mut found = Vec::new();
-    // Settings are numbers, words and lists of words: there is nothing that JSON could not say.
+    // Settings consist of numbers, strings, lists and tables, so this cannot fail.
     if let Ok(whole) = serde_json::to_value(file) {
         enter(String::new(), whole, &mut found);
     }
@@ -46,7 +46,7 @@ fn enter(key: String, value: Json, found: &mut Vec<(String, Json)>) {
     }
 }
 
-/// A name as it stands in a key.
+/// Quotes a name for use in a key, if needed.
 fn quoted(name: String) -> String {
     let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     if is_bare { name } else { format!("{name:?}") }

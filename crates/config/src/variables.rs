@@ -7,7 +7,7 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::file::EnvironmentSettings;
 
-/// Variables that hold keys by their name, whoever reads them.
+/// Patterns of variables whose name indicates a key.
 #[rustfmt::skip]
 const KEY_LIKE: [&str; 30] = [
     "*_API_KEY", "API_KEY", "*APIKEY", "*_TOKEN", "TOKEN", "*_SECRET", "SECRET", "*_SECRET_*", "SECRET_*", "*_PASSWORD",
@@ -16,10 +16,10 @@ const KEY_LIKE: [&str; 30] = [
     "AWS_ACCESS_KEY_ID", "DATABASE_URL", "*_DATABASE_URL", "*_CONNECTION_STRING", "*_CREDENTIALS_JSON",
 ];
 
-/// Variables that concern Bosun alone.
+/// Bosun's own variables.
 const OWN: &str = "BOSUN_*";
 
-/// The name of a variable, in which `*` stands for any letters.
+/// A pattern of variable names, in which `*` matches any characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariablePattern(String);
 
@@ -27,7 +27,7 @@ impl VariablePattern {
     fn parse(text: String) -> Result<VariablePattern, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '*');
         if text.is_empty() || !text.chars().all(plain) {
-            return Err(format!("`{text}` is not a name of a variable; write one such as NPM_TOKEN or *_TOKEN"));
+            return Err(format!("`{text}` is not a variable name; write one such as NPM_TOKEN or *_TOKEN"));
         }
         Ok(VariablePattern(text))
     }
@@ -37,17 +37,17 @@ impl VariablePattern {
     }
 }
 
-/// What has to stay hidden.
+/// Decides which variables are hidden from programs.
 pub(crate) struct HiddenVariables<'a> {
-    /// Variables that are known to hold keys.
+    /// Variables known to contain keys.
     pub(crate) keys: &'a BTreeSet<String>,
-    /// What each layer of settings says, strongest first.
+    /// Each layer's environment settings, strongest first.
     pub(crate) settings: &'a [EnvironmentSettings],
 }
 
 impl HiddenVariables<'_> {
-    /// Whether started programs do not get the variable. The strongest layer that names it decides, and one that both
-    /// hides and passes it passes it.
+    /// Whether a variable is hidden from started programs. The strongest layer that names it decides; if that layer
+    /// both hides and passes it, it is passed.
     pub(crate) fn hides(&self, name: &str) -> bool {
         let named = |patterns: &[VariablePattern]| patterns.iter().any(|pattern| pattern.matches(name));
         let decided = self.settings.iter().find_map(|layer| match (named(&layer.pass), named(&layer.hide)) {
@@ -58,7 +58,7 @@ impl HiddenVariables<'_> {
         decided.unwrap_or_else(|| matches(OWN, name) || self.is_secret(name))
     }
 
-    /// What settings set, by name. The strongest layer that names a variable decides, whether it sets or hides it.
+    /// The variables that settings set. The strongest layer that sets or hides a variable decides.
     pub(crate) fn assignments(&self) -> BTreeMap<&str, &str> {
         let mut set = BTreeMap::new();
         for layer in self.settings.iter().rev() {
@@ -68,7 +68,7 @@ impl HiddenVariables<'_> {
         set
     }
 
-    /// Whether its value must never be written, programs having it or not.
+    /// Whether its value must never be written, even if programs get it.
     pub(crate) fn is_secret(&self, name: &str) -> bool {
         let like_a_key = KEY_LIKE.iter().any(|pattern| matches(pattern, name));
         let hidden = self.settings.iter().flat_map(|layer| &layer.hide).any(|pattern| pattern.matches(name));
@@ -76,14 +76,14 @@ impl HiddenVariables<'_> {
     }
 }
 
-/// Whether a variable of this name may be set for started programs. Those of Bosun's own say things about Bosun.
+/// Whether a variable of this name may be set for started programs. Bosun's own variables may not.
 pub(crate) fn is_settable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = name.chars().next().is_some_and(|first| !first.is_ascii_digit());
     begins && name.chars().all(plain) && !matches(OWN, name)
 }
 
-/// Whether a variable may hold a key, going by its name and its value. More is taken for one than is hidden.
+/// Whether a variable may contain a key, judging by its name and value. This covers more than is hidden.
 pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
     const PARTS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"];
     const BEGINNINGS: [&str; 9] = ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "npm_", "xox", "AKIA", "Bearer "];
@@ -95,7 +95,7 @@ pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
         || has_login()
 }
 
-/// Whether a name fits a pattern; small and capital letters are the same here, since hiding too much harms less.
+/// Whether a name matches a pattern. Case is ignored, since hiding too much does less harm.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.to_ascii_uppercase(), name.to_ascii_uppercase());
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };

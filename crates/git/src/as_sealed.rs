@@ -1,5 +1,5 @@
-//! Whether a checkout is as it was when it was sealed: a look at the state of its files. To seal it again would read and
-//! write more.
+//! Checks whether a checkout is unchanged since it was sealed, by the state of its files. Sealing it again would read
+//! and write more.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 use crate::checkout::Checkout;
 use crate::{Commit, Git, GitError, verify};
 
-/// What is needed to see later that nothing changed since everything was sealed.
+/// The state needed to detect changes since a complete seal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SealedState {
-    /// When sealing began to look at the files.
+    /// When sealing started to read the files.
     since: FileMoment,
-    /// What could be told of the checkout's own index without reading it.
+    /// The metadata of the checkout's own index.
     index: String,
 }
 
 impl Checkout {
-    /// What is there to be sealed; nothing if there is no index. What changes from now on is seen later.
-    pub(crate) fn seen(&self) -> Result<Option<SealedState>, GitError> {
+    /// The state before sealing; none if there is no index. Changes from now on are detected later.
+    pub(crate) fn state_before_seal(&self) -> Result<Option<SealedState>, GitError> {
         let mark = self.root.join(format!("{}.mark", self.record.id.task));
         let written = fs::write(&mark, "").and_then(|()| fs::metadata(&mark)).and_then(|found| {
             fs::remove_file(&mark)?;
@@ -39,7 +39,7 @@ impl Checkout {
         Some(format!("{}:{} {} {}.{}", found.dev(), found.ino(), found.len(), time.0, time.1))
     }
 
-    /// Whether all that is in it was sealed, and nothing has changed since.
+    /// Whether everything in it was sealed, and nothing has changed since.
     pub(crate) async fn is_as_sealed(&self) -> Result<bool, GitError> {
         let (Some(sealed), Some(seen)) = (&self.record.sealed, &self.record.seen) else { return Ok(false) };
         self.expect_in_place()?;
@@ -50,21 +50,21 @@ impl Checkout {
         let head = self.keep_commits().await?;
         let outer = self.outer();
         let (parent, _remark) = self.parent(&outer, head).await?;
-        Ok(stands_on(&outer, sealed, &parent).await? && self.is_untouched(seen.since.clone()).await?)
+        Ok(is_sealed_on(&outer, sealed, &parent).await? && self.is_untouched(seen.since.clone()).await?)
     }
 
     async fn is_untouched(&self, since: FileMoment) -> Result<bool, GitError> {
         let path = self.path.clone();
-        let looked = tokio::task::spawn_blocking(move || host::is_untouched(&path, OsStr::new(".git"), &since)).await;
-        looked.unwrap_or_else(|stopped| Err(io::Error::other(stopped))).map_err(GitError::file(&self.path))
+        let checked = tokio::task::spawn_blocking(move || host::is_untouched(&path, OsStr::new(".git"), &since)).await;
+        checked.unwrap_or_else(|stopped| Err(io::Error::other(stopped))).map_err(GitError::file(&self.path))
     }
 }
 
-/// Whether a sealed commit is what would be sealed on top of this one now.
-async fn stands_on(outer: &Git, sealed: &Commit, parent: &Commit) -> Result<bool, GitError> {
+/// Whether a sealed commit is what sealing on top of `parent` would give now.
+async fn is_sealed_on(outer: &Git, sealed: &Commit, parent: &Commit) -> Result<bool, GitError> {
     if sealed == parent {
         return Ok(true);
     }
-    let said = outer.run(&["rev-parse", &format!("{sealed}^@")], &[]).await?;
-    Ok(said.code == 0 && said.text().lines().eq([parent.as_str()]))
+    let output = outer.run(&["rev-parse", &format!("{sealed}^@")], &[]).await?;
+    Ok(output.code == 0 && output.text().lines().eq([parent.as_str()]))
 }

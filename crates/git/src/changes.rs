@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Commit, Git, GitError};
 
-/// What a commit has at a path.
+/// The entry of a commit at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Blob {
     pub(crate) mode: String,
@@ -14,13 +14,13 @@ pub(crate) struct Blob {
 }
 
 impl Blob {
-    /// Whether it is a commit of another repository, and not a file.
+    /// Whether it is a submodule, not a file.
     pub(crate) fn is_repository(&self) -> bool {
         self.mode == "160000"
     }
 }
 
-/// A path that two commits have different things at.
+/// A path at which two commits differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathChange {
     pub(crate) path: PathBuf,
@@ -31,11 +31,11 @@ pub(crate) struct PathChange {
 /// The files in which two commits differ.
 pub(crate) async fn between(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<PathChange>, GitError> {
     let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from.as_str(), to.as_str()];
-    let said = git.done(&args, &[]).await?;
-    read(&said.out).ok_or_else(|| git.odd("diff-tree", &said.text()))
+    let output = git.done(&args, &[]).await?;
+    read(&output.out).ok_or_else(|| git.unexpected_output("diff-tree", &output.text()))
 }
 
-/// Reads lines like `:100644 100755 OLD NEW M`, each followed by a path.
+/// Parses lines like `:100644 100755 OLD NEW M`, each followed by a path.
 fn read(out: &[u8]) -> Option<Vec<PathChange>> {
     let mut fields = out.split(|byte| *byte == 0);
     let mut changes = Vec::new();
@@ -51,8 +51,7 @@ fn read(out: &[u8]) -> Option<Vec<PathChange>> {
     Some(changes)
 }
 
-/// Of these files, those that the work tree of `git` has otherwise or not at all. `index` is a file for an index of our
-/// own.
+/// The files that are different or missing in the work tree of `git`. `index` is the path of a temporary index.
 pub(crate) async fn unlike<'a>(
     git: &Git,
     index: &Path,
@@ -73,10 +72,10 @@ pub(crate) async fn unlike<'a>(
     }
     let git = git.clone().with("GIT_INDEX_FILE", index);
     git.done(&["update-index", "-z", "--index-info"], &entries).await?;
-    // What cannot be read counts as changed.
+    // Unreadable files count as changed.
     git.run(&["update-index", "-q", "--refresh"], &[]).await?;
-    let said = git.done(&["diff-files", "-z", "--name-only", "--ignore-submodules=all"], &[]).await?;
-    let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let output = git.done(&["diff-files", "-z", "--name-only", "--ignore-submodules=all"], &[]).await?;
+    let names = output.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 

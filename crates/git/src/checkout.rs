@@ -1,4 +1,4 @@
-//! A checkout of a task's own: a private clone that borrows the objects of the user's repository and shares nothing else
+//! A task's own checkout: a private clone that borrows the objects of the user's repository and shares nothing else
 //! with it, neither refs nor stash, config nor hooks.
 
 use std::fs::DirBuilder;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::record::CheckoutRecord;
 use crate::{CheckoutId, Commit, Git, GitError, Repository, populate};
 
-/// A checkout of a task's own.
+/// A task's own checkout.
 #[derive(Debug, Clone)]
 pub struct Checkout {
     pub(crate) git: Git,
@@ -18,40 +18,40 @@ pub struct Checkout {
     pub(crate) record: CheckoutRecord,
 }
 
-/// What checkout to make.
+/// A checkout to create.
 #[derive(Debug, Clone)]
 pub struct CheckoutRequest {
-    /// Whose it is.
+    /// Its session and task.
     pub id: CheckoutId,
-    /// What people call the task; its branch is named after it.
+    /// The task's name; its branch is named after it.
     pub name: String,
-    /// What its work is, in a line for the commit that keeps it; may be empty.
+    /// The subject of the commit that seals its work; may be empty.
     pub title: String,
-    /// The commit that it begins with.
+    /// The commit that it starts with.
     pub base: Commit,
 }
 
 impl Checkout {
-    /// Makes a checkout in `root`, the folder of the session's checkouts, and looks whether it is one. What is begun and
-    /// does not succeed is removed again.
-    pub async fn make(repository: &Repository, root: &Path, order: CheckoutRequest) -> Result<Checkout, GitError> {
-        let checkout = Checkout::begin(repository, root, order).await?;
+    /// Creates a checkout in `root`, the folder of the session's checkouts, and verifies it. A failed attempt is
+    /// removed again.
+    pub async fn make(repository: &Repository, root: &Path, request: CheckoutRequest) -> Result<Checkout, GitError> {
+        let checkout = Checkout::begin(repository, root, request).await?;
         let filled = checkout.fill(repository).await;
         checkout.or_undone(filled)
     }
 
-    /// The same without files.
+    /// Creates a checkout without files.
     pub(crate) async fn make_empty(
         repository: &Repository,
         root: &Path,
-        order: CheckoutRequest,
+        request: CheckoutRequest,
     ) -> Result<Checkout, GitError> {
-        let checkout = Checkout::begin(repository, root, order).await?;
-        let founded = match checkout.record.write(&checkout.root) {
+        let checkout = Checkout::begin(repository, root, request).await?;
+        let initialised = match checkout.record.write(&checkout.root) {
             Ok(()) => populate::init_repository(&checkout, repository).await,
             Err(error) => Err(error),
         };
-        checkout.or_undone(founded)
+        checkout.or_undone(initialised)
     }
 
     fn or_undone(self, made: Result<(), GitError>) -> Result<Checkout, GitError> {
@@ -64,16 +64,16 @@ impl Checkout {
         }
     }
 
-    async fn begin(repository: &Repository, root: &Path, order: CheckoutRequest) -> Result<Checkout, GitError> {
-        let CheckoutRequest { id, name, title, base } = order;
+    async fn begin(repository: &Repository, root: &Path, request: CheckoutRequest) -> Result<Checkout, GitError> {
+        let CheckoutRequest { id, name, title, base } = request;
         let path = root.join(id.task.to_string());
         if root.canonicalize().map_err(GitError::file(root))? != root {
             return Err(GitError::Unfit {
                 path,
-                why: "its folder is reached through a link; use the folder itself".into(),
+                why: "the path of its folder contains a link; use the real path".into(),
             });
         }
-        // First of all: from here on, nothing that it is made of can be cleaned up.
+        // First of all: from here on, git cannot prune its objects.
         repository.pin(&id.base_ref(), &base).await?;
         DirBuilder::new().mode(0o700).create(&path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => GitError::Taken(path.clone()),
@@ -82,9 +82,9 @@ impl Checkout {
         Ok(Checkout::leftover(repository, root, CheckoutRequest { id, name, title, base }))
     }
 
-    /// What an earlier try at an order may have left in its place, for the trash.
-    pub fn leftover(repository: &Repository, root: &Path, order: CheckoutRequest) -> Checkout {
-        let CheckoutRequest { id, name, title, base } = order;
+    /// The checkout that an earlier attempt at this request may have left, for the trash.
+    pub fn leftover(repository: &Repository, root: &Path, request: CheckoutRequest) -> Checkout {
+        let CheckoutRequest { id, name, title, base } = request;
         let (top, common) = (repository.top().to_owned(), repository.common().to_owned());
         Checkout::of(
             repository.git(),
@@ -93,7 +93,7 @@ impl Checkout {
         )
     }
 
-    /// A checkout that was made before, if it is still there and what it says it is.
+    /// Opens an existing checkout, if it is still there and valid.
     pub async fn open(git: &Git, root: &Path, id: CheckoutId) -> Result<Checkout, GitError> {
         let checkout = Checkout::of(git, root, CheckoutRecord::read(root, id)?);
         checkout.verify_ours().await?;
@@ -102,7 +102,7 @@ impl Checkout {
 
     pub(crate) fn of(git: &Git, root: &Path, record: CheckoutRecord) -> Checkout {
         let path = root.join(record.id.task.to_string());
-        // Without a repository of its own in it, git must not find one above it.
+        // If it has no repository of its own, git must not find one above it.
         let git = git.at(&path).with("GIT_CEILING_DIRECTORIES", root).untrusting();
         Checkout { git, root: root.to_owned(), path, record }
     }
@@ -112,27 +112,27 @@ impl Checkout {
         &self.path
     }
 
-    /// Whose it is.
+    /// Its session and task.
     pub fn id(&self) -> CheckoutId {
         self.record.id
     }
 
-    /// What people call its task.
+    /// The task's name.
     pub fn name(&self) -> &str {
         &self.record.name
     }
 
-    /// The commit it began with.
+    /// The commit it started with.
     pub fn base(&self) -> &Commit {
         &self.record.base
     }
 
-    /// The commit that keeps what was made in it, once that was kept.
+    /// The commit with its sealed work, once it was sealed.
     pub fn sealed(&self) -> Option<&Commit> {
         self.record.sealed.as_ref()
     }
 
-    /// The top of the user's repository.
+    /// The top folder of the user's repository.
     pub fn repository(&self) -> &Path {
         &self.record.repository
     }
@@ -141,21 +141,20 @@ impl Checkout {
         self.record.id.made_index(&self.root)
     }
 
-    /// What a person may wonder about in it, as soon as it is made.
+    /// Notes for the user about a new checkout.
     pub async fn remarks(&self) -> Result<Vec<String>, GitError> {
         let mut remarks = Vec::new();
         if self.path.join(".gitmodules").symlink_metadata().is_ok() {
-            remarks
-                .push("its submodules are empty: run `git submodule update --init` for those that are needed".into());
+            remarks.push("its submodules are empty: run `git submodule update --init` for those you need".into());
         }
         if self.git.run(&["config", "--get-regexp", r"^filter\.lfs\."], &[]).await?.code == 0 {
-            remarks.push("git lfs is set up for this user and applies here".into());
+            remarks.push("git lfs is configured for this user and applies here".into());
         }
         Ok(remarks)
     }
 
-    /// The user's repository, for what is done to this checkout's folder: its settings count, and not those that were
-    /// made in the checkout.
+    /// The user's repository with this checkout as its work tree: its settings apply, and not those made in the
+    /// checkout.
     pub(crate) fn outer(&self) -> Git {
         self.git.clone().trusting().with("GIT_DIR", &self.record.common).with("GIT_WORK_TREE", &self.path)
     }
@@ -166,7 +165,7 @@ impl Checkout {
         self.verify_fresh().await
     }
 
-    /// Removes what is left of a checkout that nobody works in and that holds nothing to keep.
+    /// Removes the remains of a checkout that is unused and contains nothing to keep.
     pub(crate) fn remove_left(root: &Path, id: CheckoutId) -> Result<(), GitError> {
         let name = id.task.to_string();
         let path = root.join(&name);
@@ -180,7 +179,7 @@ impl Checkout {
         let name = self.record.id.task.to_string();
         let removed = host::remove_below(&self.root, Path::new(&name));
         if let Err(error) = removed {
-            tracing::warn!(path = %self.path.display(), %error, "a checkout that could not be made stays");
+            tracing::warn!(path = %self.path.display(), %error, "cannot remove a failed checkout");
         }
         self.forget();
     }

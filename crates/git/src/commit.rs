@@ -1,14 +1,14 @@
-//! The name of a commit.
+//! The id of a commit.
 
 use std::ffi::OsStr;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Most characters of the first line of a message.
+/// Maximum characters of the first line of a message.
 const SUBJECT: usize = 72;
 
-/// A title as the first line of a message: its first line, not too long.
+/// A title as the subject of a commit message: its first line, clipped.
 pub fn subject(title: &str) -> String {
     let line = title.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let plain: String = line.chars().filter(|c| !c.is_control()).collect();
@@ -18,19 +18,19 @@ pub fn subject(title: &str) -> String {
     }
 }
 
-/// The full name of a commit, which no option of a command can be taken for.
+/// The full id of a commit, which cannot be mistaken for an option of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Commit(String);
 
 impl Commit {
-    /// The commit of this name, if it is a full one.
+    /// The commit of this id, if it is a full one.
     pub fn new(name: &str) -> Option<Commit> {
         let is_full = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_full.then(|| Commit(name.to_ascii_lowercase()))
     }
 
-    /// The name.
+    /// The id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -58,6 +58,6 @@ impl TryFrom<String> for Commit {
     type Error = String;
 
     fn try_from(name: String) -> Result<Commit, String> {
-        Commit::new(&name).ok_or_else(|| format!("`{name}` is not the full name of a commit"))
+        Commit::new(&name).ok_or_else(|| format!("`{name}` is not a full commit id"))
     }
 }

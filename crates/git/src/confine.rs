@@ -1,8 +1,8 @@
-//! Settings of a repository that name programs, kept from running them.
+//! Keeps git from running programs that only a repository's settings name.
 //!
-//! A repository may come with its settings, from whoever packed it, and git runs filters, merge drivers and more in the
-//! folder of files that others wrote, where `./clean` or `python -m clean` is theirs. What the user or the machine has set
-//! counts; what only the repository has set does not.
+//! A repository may come with settings from an untrusted author, and git runs filters, merge drivers and more in a
+//! folder of files by other authors, where `./clean` or `python -m clean` is theirs. Settings of the user or the
+//! machine apply; settings of only the repository do not.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -10,43 +10,43 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::{Git, GitError};
 
-/// Programs of filters that run nothing they find beside the files.
+/// Filter programs that run nothing they find beside the files.
 const KNOWN: [&str; 2] = ["git-lfs", "git-crypt"];
 
-/// What merges files whose own driver does not run: git's usual merge, with the names of the sides.
+/// Merges files whose own driver is not run: git's default merge, with the names of the sides.
 const MERGE: &str = "git merge-file --diff3 --marker-size=%L -L %X -L %S -L %Y %A %O %B || exit 1";
 
-/// What a filter whose program does not run means for a file.
+/// How to treat a file whose filter is not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingFilter {
-    /// It is an error if the repository requires the filter.
+    /// As an error if the repository requires the filter.
     Refused,
-    /// The file is taken as it is.
+    /// Use the file as it is.
     Plain,
 }
 
-/// A git that runs no program which only its repository names.
+/// A git that runs no program that only its repository names.
 #[derive(Debug)]
 pub(crate) struct ConfinedGit {
     pub(crate) git: Git,
-    /// Filters that change files on their way into the work tree, and are not run.
+    /// Filters that change files on checkout and are not run.
     pub(crate) filters: BTreeSet<OsString>,
 }
 
-/// The same git, kept from running what only its repository names.
-pub(crate) async fn confine(git: Git, unfiltered: MissingFilter) -> Result<ConfinedGit, GitError> {
-    let said = git.done(&["config", "--list", "--includes", "--show-scope", "-z"], &[]).await?;
-    let own: Vec<RepositorySetting> = read(&said.out).collect();
-    let lends_transport = own.iter().any(RepositorySetting::names_transport);
+/// Overrides the settings of `git` that only its repository makes and that name programs.
+pub(crate) async fn confine(git: Git, missing_filter: MissingFilter) -> Result<ConfinedGit, GitError> {
+    let output = git.done(&["config", "--list", "--includes", "--show-scope", "-z"], &[]).await?;
+    let own: Vec<RepositorySetting> = read(&output.out).collect();
+    let has_transport = own.iter().any(RepositorySetting::names_transport);
     let mut filters = BTreeSet::new();
     let mut confined = git;
     for setting in &own {
         match setting.kind() {
-            SettingKind::Filter { name, .. } if lends_transport || !is_known(&setting.value) => {
+            SettingKind::Filter { name, .. } if has_transport || !is_known(&setting.value) => {
                 for key in ["clean", "smudge", "process"] {
                     confined = confined.set(key_of("filter", name, key), "");
                 }
-                if unfiltered == MissingFilter::Plain {
+                if missing_filter == MissingFilter::Plain {
                     confined = confined.set(key_of("filter", name, "required"), "false");
                 }
             }
@@ -56,25 +56,25 @@ pub(crate) async fn confine(git: Git, unfiltered: MissingFilter) -> Result<Confi
             SettingKind::Filter { .. } | SettingKind::Other => {}
         }
         if let SettingKind::Filter { name, smudges: true } = setting.kind()
-            && (lends_transport || !is_known(&setting.value))
+            && (has_transport || !is_known(&setting.value))
             && setting.value != b"cat"
         {
             filters.insert(OsStr::from_bytes(name).to_owned());
         }
     }
-    // What is missing in it would be fetched by those programs.
-    let git = if lends_transport { confined.untrusting() } else { confined };
+    // Those programs would fetch missing objects.
+    let git = if has_transport { confined.untrusting() } else { confined };
     Ok(ConfinedGit { git, filters })
 }
 
-/// A setting of a repository's own.
+/// A setting of the repository itself.
 #[derive(Debug, PartialEq, Eq)]
 struct RepositorySetting {
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// What a setting is about.
+/// The kind of a setting.
 #[derive(Debug, PartialEq, Eq)]
 enum SettingKind<'a> {
     Filter { name: &'a [u8], smudges: bool },
@@ -84,7 +84,7 @@ enum SettingKind<'a> {
 }
 
 impl RepositorySetting {
-    /// The section, what stands between, and the name; git has put section and name into small letters.
+    /// The section, the subsection and the name; git has lower-cased the section and the name.
     fn parts(&self) -> (&[u8], &[u8], &[u8]) {
         let first = self.key.iter().position(|byte| *byte == b'.').unwrap_or(self.key.len());
         let last = self.key.iter().rposition(|byte| *byte == b'.').unwrap_or(first);
@@ -102,7 +102,7 @@ impl RepositorySetting {
         }
     }
 
-    /// Whether it names a program that takes part in fetching.
+    /// Whether it names a program used for fetching.
     fn names_transport(&self) -> bool {
         match self.parts() {
             (b"core", _, b"sshcommand" | b"gitproxy" | b"askpass")
@@ -116,7 +116,7 @@ impl RepositorySetting {
     }
 }
 
-/// Reads what is set by the repository: a scope, then a key with its value.
+/// Parses the settings of the repository: a scope, then a key with its value.
 fn read(out: &[u8]) -> impl Iterator<Item = RepositorySetting> {
     let mut fields = out.split(|byte| *byte == 0);
     let entries = std::iter::from_fn(move || Some((fields.next()?, fields.next()?)));

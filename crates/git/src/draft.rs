@@ -1,17 +1,17 @@
-//! New commits that depend on nothing but what goes into them.
+//! New commits that depend only on their content.
 
 use crate::{Commit, Git, GitError};
 
-/// Who makes commits that nobody wrote by hand.
+/// The author of generated commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// The name.
     pub name: String,
-    /// The address.
+    /// The email address.
     pub email: String,
 }
 
-/// What a new commit is made of.
+/// The content of a new commit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommitDraft<'a> {
     pub(crate) tree: &'a str,
@@ -20,7 +20,7 @@ pub(crate) struct CommitDraft<'a> {
 }
 
 impl CommitDraft<'_> {
-    /// Makes the commit. It is as old as the youngest of its parents, so that the same draft is always the same commit.
+    /// Creates the commit. Its date is that of its newest parent, so that the same draft always gives the same commit.
     pub(crate) async fn commit(self, git: &Git, by: &Signature) -> Result<Commit, GitError> {
         let date = format!("@{} +0000", self.age(git).await?);
         let git = ["AUTHOR", "COMMITTER"].into_iter().fold(git.clone(), |git, role| {
@@ -33,25 +33,25 @@ impl CommitDraft<'_> {
             args.extend(["-p", parent.as_str()]);
         }
         let id = git.done(&args, self.message.as_bytes()).await?.text();
-        Commit::new(&id).ok_or_else(|| git.odd("commit-tree", &id))
+        Commit::new(&id).ok_or_else(|| git.unexpected_output("commit-tree", &id))
     }
 
     async fn age(self, git: &Git) -> Result<u64, GitError> {
         let args =
             ["rev-list", "--no-walk", "--timestamp"].into_iter().chain(self.parents.iter().map(|id| id.as_str()));
-        let said = git.text(&args.collect::<Vec<_>>()).await?;
-        let ages = said.lines().filter_map(|line| line.split_once(' ')?.0.parse().ok());
+        let output = git.text(&args.collect::<Vec<_>>()).await?;
+        let ages = output.lines().filter_map(|line| line.split_once(' ')?.0.parse().ok());
         Ok(ages.max().unwrap_or_default())
     }
 }
 
-/// Whether everything of one commit is in another.
-pub async fn holds(git: &Git, whole: &Commit, part: &Commit) -> Result<bool, GitError> {
+/// Whether `part` is an ancestor of `whole`.
+pub async fn contains_commit(git: &Git, whole: &Commit, part: &Commit) -> Result<bool, GitError> {
     let args = ["merge-base", "--is-ancestor", part.as_str(), whole.as_str()];
-    let said = git.run(&args, &[]).await?;
-    match said.code {
+    let output = git.run(&args, &[]).await?;
+    match output.code {
         0 => Ok(true),
         1 => Ok(false),
-        _ => Err(git.failed(&args, &said)),
+        _ => Err(git.failed(&args, &output)),
     }
 }

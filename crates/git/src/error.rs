@@ -1,57 +1,57 @@
-//! Why something about a repository did not work.
+//! Why a git operation failed.
 
 use std::path::PathBuf;
 
-/// Why something about a repository did not work.
+/// Why a git operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
     /// Git could not be started.
     #[error("git cannot be started: {0}; install git 2.38 or newer")]
     Unavailable(String),
-    /// Git did not do it.
+    /// A git command failed.
     #[error("`git {command}` failed in {}: {said}", .folder.display())]
     Failed {
-        /// What it was asked to do.
+        /// The command.
         command: String,
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// What it said.
+        /// Its error output.
         said: String,
     },
     /// Git took too long.
     #[error("`git {command}` took longer than {seconds} s in {} and was stopped", .folder.display())]
     TooLong {
-        /// What it was asked to do.
+        /// The command.
         command: String,
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// How long it had.
+        /// The time limit.
         seconds: u64,
     },
     /// There is no repository.
-    #[error("{} is in no git repository; run `git init` and commit there, or work without isolation", .0.display())]
+    #[error("{} is not in a git repository; run `git init` and commit there, or work without isolation", .0.display())]
     NoRepository(PathBuf),
-    /// The repository has no files of its own.
+    /// The repository is bare.
     #[error("{} is a bare repository; work in a clone of it that has files", .0.display())]
     Bare(PathBuf),
     /// The repository has no commit.
     #[error("{} has no commit yet; commit something first", .0.display())]
     Unborn(PathBuf),
     /// There is no such commit.
-    #[error("`{name}` is not a commit of {}; `git log` shows those there are", .repository.display())]
+    #[error("`{name}` is not a commit of {}; `git log` lists them", .repository.display())]
     NoCommit {
-        /// What was looked for.
+        /// The name.
         name: String,
-        /// Where.
+        /// The folder.
         repository: PathBuf,
     },
-    /// A place that must be free is taken.
-    #[error("{} exists already and is not touched; move it away", .0.display())]
+    /// A path that must be free exists.
+    #[error("{} already exists; move it away", .0.display())]
     Taken(PathBuf),
-    /// A checkout is not what it must be.
+    /// A checkout is not valid.
     #[error("the checkout {} cannot be used: {why}", .path.display())]
     Unfit {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -59,13 +59,13 @@ pub enum GitError {
     /// There is an unfinished merge.
     #[error("{} has an unfinished merge ({}); resolve it or run `git merge --abort` there", .path.display(), .files.join(", "))]
     Unmerged {
-        /// Where.
+        /// The folder.
         path: PathBuf,
-        /// The first files that are not merged.
+        /// The first unmerged files.
         files: Vec<String>,
     },
-    /// Somebody works in the checkout.
-    #[error("a task of process {pid} may still work in {}; end its session first", .path.display())]
+    /// Another process uses the checkout.
+    #[error("a task of process {pid} may still be working in {}; end its session first", .path.display())]
     InUse {
         /// The checkout.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum GitError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         said: String,
     },
 }

@@ -1,50 +1,50 @@
-//! The user's branch and work tree move to the result, together, and only if nothing else has moved them meanwhile.
+//! Moves the user's branch and work tree to the result, together, and only if nothing else has moved them meanwhile.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::changes::{self, PathChange};
-use crate::draft::holds;
+use crate::draft::contains_commit;
 use crate::move_files::{FileMover, MoveError};
 use crate::obstacles::obstacles;
 use crate::staging::StagingIndex;
 use crate::swap::Swap;
 use crate::{BaseCommit, Commit, Git, GitError, Repository, ScratchCheckout};
 
-/// Most files that are named.
+/// Maximum number of files named.
 const NAMED: usize = 20;
 
-/// What is under way in a repository in which HEAD must not be moved, by the ref that tells.
-const BUSY: [(&str, &str); 4] = [
+/// Operations during which HEAD must not be moved, by the ref that indicates them.
+const PENDING_OPERATIONS: [(&str, &str); 4] = [
     ("MERGE_HEAD", "a merge"),
     ("CHERRY_PICK_HEAD", "a cherry-pick"),
     ("REVERT_HEAD", "a revert"),
     ("REBASE_HEAD", "a rebase"),
 ];
 
-/// A result that the user's branch is to move to.
+/// A result to move the user's branch to.
 #[derive(Debug)]
 pub struct LandRequest<'a> {
-    /// What it was built on.
+    /// The base of the work.
     pub base_commit: &'a BaseCommit,
-    /// The result, built on the base commit's HEAD.
+    /// The result, based on the base commit's HEAD.
     pub tip: &'a Commit,
-    /// A checkout for what must not be seen in the repository.
+    /// A scratch checkout for data that must not appear in the repository.
     pub scratch: &'a ScratchCheckout,
-    /// The ref that tells, while the branch is moved, where to.
+    /// The ref that records the target while the branch is moved.
     pub mark: &'a str,
 }
 
-/// What became of a landing.
+/// The outcome of a landing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LandOutcome {
     /// The branch has moved.
     Moved {
-        /// Where it was.
+        /// The previous position.
         from: Commit,
     },
-    /// It held the result already.
-    Held,
+    /// It already contained the result.
+    AlreadyContained,
 }
 
 /// Why the user's branch stays where it is.
@@ -53,42 +53,42 @@ pub enum LandError {
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// HEAD is elsewhere.
-    #[error("HEAD was on {was} when the work began and is on {is} now; switch back, or merge the result by hand")]
+    /// HEAD has changed.
+    #[error("HEAD was on {was} when the work started and is now on {is}; switch back, or merge the result by hand")]
     Elsewhere {
-        /// Where it was.
+        /// The previous position.
         was: String,
-        /// Where it is.
+        /// The current position.
         is: String,
     },
     /// The branch has commits that the result lacks.
-    #[error("{branch} has moved to {at} since the work began; merge the result into it by hand")]
+    #[error("{branch} has moved to {at} since the work started; merge the result into it by hand")]
     Diverged {
         /// The branch.
         branch: String,
-        /// Where it is.
+        /// The current position.
         at: Commit,
     },
-    /// Something else is under way.
-    #[error("{0} is under way in the repository; finish it or abort it first")]
+    /// Another operation is in progress.
+    #[error("{0} is in progress in the repository; finish or abort it first")]
     Busy(&'static str),
-    /// There is work that is not committed.
-    #[error("not committed: {}; commit or stash it first", .0.join(", "))]
+    /// There are uncommitted changes.
+    #[error("uncommitted changes: {}; commit or stash them first", .0.join(", "))]
     Unclean(Vec<String>),
-    /// What is not committed is not what the work was built on.
+    /// The uncommitted changes differ from those the work was based on.
     #[error(
-        "what is not committed has changed since the work began; commit or stash it, then merge the result by hand"
+        "uncommitted files have changed since the work started; commit or stash them, then merge the result by hand"
     )]
     Changed,
-    /// Files that no commit has are in the way, be they ignored or not.
-    #[error("files that are not committed are in the way: {}; move them away first", .0.join(", "))]
+    /// Uncommitted files are in the way, ignored or not.
+    #[error("uncommitted files are in the way: {}; move them away first", .0.join(", "))]
     InTheWay(Vec<String>),
-    /// Git does not put the result into this work tree.
-    #[error("git does not put the result into the work tree: {0}; merge the result by hand")]
+    /// Git cannot write the result into this work tree.
+    #[error("git cannot write the result into the work tree: {0}; merge the result by hand")]
     Unplaced(String),
-    /// Files go through programs that only the repository's own settings name.
+    /// Files need filters that only the repository's own settings name.
     #[error(
-        "{} must go through the filter `{filter}`, which only the repository's own settings name; Bosun does not run it. \
+        "{} need the filter `{filter}`, which only the repository's own settings define; Bosun does not run it. \
          Merge the result by hand, or set the filter in your own settings (`git config --global`)",
         .files.join(", ")
     )]
@@ -98,13 +98,13 @@ pub enum LandError {
         /// The first files.
         files: Vec<String>,
     },
-    /// Files were changed while they were moved.
-    #[error("changed while the result was put in place: {}; nothing was moved, try again", .0.join(", "))]
+    /// Files were changed during the move.
+    #[error("changed while the result was put in place: {}; nothing was moved; try again", .0.join(", "))]
     Saved(Vec<String>),
-    /// An earlier landing was broken off, and files were changed since.
+    /// An earlier landing was interrupted, and files were changed since.
     #[error(
-        "an earlier move to {tip} was broken off, and these files are neither as they were nor as they should be: \
-         {}; `git restore --source={tip} -- FILE` makes one as it should be",
+        "an earlier move to {tip} was interrupted, and these files match neither the old nor the new version: \
+         {}; `git restore --source={tip} -- FILE` restores the new version",
         .files.join(", ")
     )]
     Torn {
@@ -116,15 +116,15 @@ pub enum LandError {
 }
 
 impl LandRequest<'_> {
-    /// Moves branch, index and work tree. What a crash breaks off, the next landing of the same result finishes.
+    /// Moves branch, index and work tree. The next landing of the same result finishes one that a crash interrupted.
     pub async fn land(&self, git: &Git) -> Result<LandOutcome, LandError> {
         let repository = Repository::find(git).await?;
         let git = repository.git();
         self.expect_idle(git).await?;
-        let now = BaseCommit::now(git).await?;
-        if holds(git, &now.head, self.tip).await? {
+        let now = BaseCommit::current(git).await?;
+        if contains_commit(git, &now.head, self.tip).await? {
             self.unmark(git).await?;
-            return Ok(LandOutcome::Held);
+            return Ok(LandOutcome::AlreadyContained);
         }
         self.expect_same_place(git, &now).await?;
         let changes = changes::between(git, &now.head, self.tip).await?;
@@ -149,7 +149,7 @@ impl LandRequest<'_> {
     }
 
     async fn expect_idle(&self, git: &Git) -> Result<(), LandError> {
-        for (name, what) in BUSY {
+        for (name, what) in PENDING_OPERATIONS {
             if git.run(&["rev-parse", "-q", "--verify", name], &[]).await?.code == 0 {
                 return Err(LandError::Busy(what));
             }
@@ -164,19 +164,19 @@ impl LandRequest<'_> {
         if now.branch != self.base_commit.branch || now.branch.is_none() && now.head != self.base_commit.head {
             return Err(LandError::Elsewhere { was: name(self.base_commit), is: name(now) });
         }
-        if !holds(git, self.tip, &now.head).await? {
+        if !contains_commit(git, self.tip, &now.head).await? {
             return Err(LandError::Diverged { branch: name(now), at: now.head.clone() });
         }
         Ok(())
     }
 
-    /// Nothing is uncommitted but what the work was built on. Files that git does not know may lie around.
+    /// Checks that the only uncommitted changes are those the work was based on. Untracked files are allowed.
     async fn expect_same_files(&self, git: &Git) -> Result<(), LandError> {
         if self.base_commit.base == self.base_commit.head {
-            // What is not committed inside a submodule is not touched, and nothing of its settings is run to know of it.
+            // Changes inside a submodule are not touched, and none of its settings is used to detect them.
             let quiet = ["--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
-            let said = git.done(&[&["status", "--porcelain", "-z"][..], &quiet].concat(), &[]).await?;
-            let names = said.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+            let output = git.done(&[&["status", "--porcelain", "-z"][..], &quiet].concat(), &[]).await?;
+            let names = output.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
             let names: Vec<String> = names.map(|name| String::from_utf8_lossy(name).into_owned()).take(20).collect();
             return if names.is_empty() { Ok(()) } else { Err(LandError::Unclean(names)) };
         }
@@ -184,7 +184,7 @@ impl LandRequest<'_> {
         if self.tree_now(git).await? == was { Ok(()) } else { Err(LandError::Changed) }
     }
 
-    /// The tree of everything that is there now, ignored files apart, made with an index and objects of our own.
+    /// The tree of all current files except ignored ones, made with a temporary index and object folder.
     async fn tree_now(&self, git: &Git) -> Result<String, GitError> {
         let repository = Repository::find(git).await?;
         let index = repository.git().text(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
@@ -195,28 +195,28 @@ impl LandRequest<'_> {
         staging.tree().await
     }
 
-    /// What an earlier landing that was broken off did not come to, unless somebody has changed the files since.
+    /// The changes that an interrupted landing did not make, unless the files have been changed since.
     async fn still_to_do(&self, git: &Git, changes: Vec<PathChange>) -> Result<Vec<PathChange>, LandError> {
         let index = self.scratch.index();
         let (old, new) = (
             LandingSide::Old.unlike(git, &index, &changes).await?,
             LandingSide::New.unlike(git, &index, &changes).await?,
         );
-        let is_strange = |change: &&PathChange| old.contains(&change.path) && new.contains(&change.path);
-        let strange = names(changes.iter().filter(is_strange).map(|change| change.path.as_path()));
-        if !strange.is_empty() {
-            return Err(LandError::Torn { tip: self.tip.clone(), files: strange });
+        let is_neither = |change: &&PathChange| old.contains(&change.path) && new.contains(&change.path);
+        let neither = names(changes.iter().filter(is_neither).map(|change| change.path.as_path()));
+        if !neither.is_empty() {
+            return Err(LandError::Torn { tip: self.tip.clone(), files: neither });
         }
         Ok(changes.into_iter().filter(|change| new.contains(&change.path)).collect())
     }
 
-    /// Nothing that is not committed is where the result has a file.
+    /// Checks that no uncommitted file is where the result has a file.
     fn expect_free(&self, top: &Path, changes: &[PathChange]) -> Result<(), LandError> {
         let found = obstacles(top, changes);
         if found.is_empty() { Ok(()) } else { Err(LandError::InTheWay(names(found.iter().map(PathBuf::as_path)))) }
     }
 
-    /// No file of the result needs a filter that is not run here.
+    /// Checks that no file of the result needs a filter that is not run.
     async fn expect_unfiltered(&self, repository: &Repository, changes: &[PathChange]) -> Result<(), LandError> {
         let new = changes.iter().filter(|change| change.new.is_some()).map(|change| change.path.as_path());
         match repository.unfiltered(self.tip, new).await? {
@@ -225,7 +225,7 @@ impl LandRequest<'_> {
         }
     }
 
-    /// Puts the new files in place of the old ones. The ref says so before, and as long as the branch has not followed.
+    /// Replaces the old files by the new ones. The mark ref is set before, and stays until the branch has moved.
     async fn swap(
         &self,
         repository: &Repository,
@@ -237,7 +237,7 @@ impl LandRequest<'_> {
         let (top, aside, all) = (repository.top().to_owned(), swap.aside().to_owned(), changes.clone());
         let look = move || FileMover::look(top, aside, all);
         let mover = blocking(look).await?.map_err(GitError::file(repository.top()))?;
-        // After the look: whatever is changed from here on, the mover notices.
+        // After the look: the mover detects any later change.
         let unlike = LandingSide::Old.unlike(git, &self.scratch.index(), &changes).await?;
         if !unlike.is_empty() {
             return Err(LandError::Unclean(names(unlike.iter().map(PathBuf::as_path))));
@@ -246,14 +246,14 @@ impl LandRequest<'_> {
         git.done(&["update-ref", self.mark, self.tip.as_str()], &[]).await?;
         let (mover, moved) = blocking(move || {
             let mut mover = mover;
-            let moved = mover.go();
+            let moved = mover.replace_all();
             (mover, moved)
         })
         .await?;
         self.or_back(git, mover, moved).await
     }
 
-    /// Moves the index and then the branch, unless one of them is not what it was: then everything goes back.
+    /// Moves the index and then the branch, unless one of them has changed: then all files are restored.
     async fn commit(&self, git: &Git, swap: &Swap, mover: FileMover, from: &Commit) -> Result<(), LandError> {
         let written = mover.written_since();
         let saved = if written.is_empty() { Ok(()) } else { Err(MoveError::Saved(written)) };
@@ -281,7 +281,7 @@ impl LandRequest<'_> {
         Err(self.back(git, mover, error).await)
     }
 
-    /// Puts every file back and says why.
+    /// Restores every file and returns the error.
     async fn back(&self, git: &Git, mut mover: FileMover, error: LandError) -> LandError {
         let undone = blocking(move || match mover.undo(MoveError::Saved(Vec::new())) {
             MoveError::Saved(stuck) => stuck,
@@ -299,12 +299,12 @@ impl LandRequest<'_> {
     }
 
     async fn is_marked(&self, git: &Git) -> Result<bool, GitError> {
-        let said = git.run(&["rev-parse", "-q", "--verify", self.mark], &[]).await?;
-        Ok(said.code == 0 && said.text() == self.tip.as_str())
+        let output = git.run(&["rev-parse", "-q", "--verify", self.mark], &[]).await?;
+        Ok(output.code == 0 && output.text() == self.tip.as_str())
     }
 
     async fn unmark(&self, git: &Git) -> Result<(), GitError> {
-        git.done(&["update-ref", "-d", self.mark], &[]).await.map(|_said| ())
+        git.done(&["update-ref", "-d", self.mark], &[]).await.map(|_output| ())
     }
 }
 
@@ -316,7 +316,7 @@ enum LandingSide {
 }
 
 impl LandingSide {
-    /// The changed files that are not as this side has them. Where it has none, only an empty place is as it should be.
+    /// The changed files that differ from this side. Where it has no file, only a missing file matches.
     async fn unlike(self, git: &Git, index: &Path, changes: &[PathChange]) -> Result<BTreeSet<PathBuf>, GitError> {
         let blob = |change: &'_ PathChange| match self {
             LandingSide::Old => change.old.clone(),
@@ -333,7 +333,7 @@ impl LandingSide {
     }
 }
 
-/// Whether something other than a folder is there.
+/// Whether the path exists and is not a folder.
 fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| !found.is_dir())
 }
@@ -342,13 +342,13 @@ fn names<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<String> {
     paths.take(NAMED).map(|path| path.display().to_string()).collect()
 }
 
-/// Runs what waits for the disk where nobody else waits.
+/// Runs blocking file operations on a separate thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, GitError> {
     let stopped = |_stopped| GitError::Unavailable("the session is closing".into());
     tokio::task::spawn_blocking(work).await.map_err(stopped)
 }
 
-/// The part of a commit's name that people are shown.
+/// The part of a commit's id that is shown.
 fn short(commit: &Commit) -> &str {
     commit.as_str().get(..12).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Who works in a checkout: as long as that process lives, nobody removes it.
+//! Leases of checkouts: while the process that holds one lives, the checkout is not removed.
 
 use std::fs;
 use std::io;
@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::record::put;
 use crate::{CheckoutId, GitError};
 
-/// Most bytes of a lease.
+/// Maximum bytes of a lease.
 const MOST: u64 = 4 << 10;
 
-/// A process's claim on a checkout, for all its tasks. Dropping it gives the checkout free, and so does dying.
+/// A process's claim on a checkout, for all its tasks. Dropping it releases the checkout, and so does the end of the
+/// process.
 #[derive(Debug)]
-#[must_use = "the checkout is free when this is dropped"]
+#[must_use = "the checkout is released when this is dropped"]
 pub struct CheckoutLease {
     path: PathBuf,
 }
@@ -42,7 +43,7 @@ impl CheckoutLease {
     }
 }
 
-/// Writes down that this process uses what is beside this file.
+/// Records that this process uses what is beside this file.
 pub(crate) fn claim(path: &Path) -> Result<(), GitError> {
     let failed = |said: String| GitError::File { path: path.to_owned(), said };
     let ProcessIdentity { boot, pid, started } =
@@ -55,20 +56,20 @@ impl Drop for CheckoutLease {
     fn drop(&mut self) {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(path = %self.path.display(), %error, "a lease on a checkout stays until its process ends");
+                tracing::warn!(path = %self.path.display(), %error, "cannot remove a lease; it ends with its process");
             }
             Ok(()) | Err(_) => {}
         }
     }
 }
 
-/// The living process that may work in a checkout. A claim that cannot be read counts as nobody's only if it is gone.
+/// The live process that may work in a checkout. An unreadable claim counts as held; only a missing one is free.
 pub(crate) fn holder(root: &Path, id: CheckoutId) -> Option<u32> {
     let path = id.lease(root);
     claimant(root, Path::new(path.file_name()?))
 }
 
-/// The living process that wrote a claim.
+/// The live process that wrote a claim.
 pub(crate) fn claimant(root: &Path, name: &Path) -> Option<u32> {
     match host::read_below(root, name, MOST) {
         Ok(None) => None,

@@ -1,5 +1,5 @@
-//! Folders that killed landings left behind. A file that such a landing had taken away is removed only if the repository
-//! has its content: whatever a user saved at the last moment may be nowhere else.
+//! Cleans up folders of killed landings. A file that such a landing had moved away is removed only if the repository
+//! has its content: a version that the user saved at the last moment may be nowhere else.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,32 +10,32 @@ use crate::lease::claimant;
 use crate::swap::{OWNER, PUT, places};
 use crate::{GitError, Repository};
 
-/// Removes what landings left that were killed, and tells how many folders that were.
+/// Removes the folders of killed landings; returns their number.
 pub async fn clear_landings(repository: &Repository) -> Result<usize, GitError> {
     let top = repository.top();
     let mut cleared = 0;
     clear_index_lock(repository)?;
-    for place in places(repository) {
-        let folder = top.join(&place);
+    for path in places(repository) {
+        let folder = top.join(&path);
         if !is_dead(&folder) || !is_kept(repository, &folder).await? {
             continue;
         }
-        host::remove_below(top, &place).map_err(GitError::file(&folder))?;
+        host::remove_below(top, &path).map_err(GitError::file(&folder))?;
         cleared += 1;
     }
     Ok(cleared)
 }
 
-/// Removes the lock of the index if a landing that was killed left it, and tells how many that were. Such a lock is the
-/// same file as one in the landing's own folder, and the folder says that its process is dead: nobody else can have made
-/// it, and nobody who lives holds it.
+/// Removes the lock of the index if a killed landing left it; returns the number of locks removed. Such a lock is the
+/// same file as one in the landing's own folder, and the folder shows that its process is dead: no other process can
+/// have created it, and no live process holds it.
 pub(crate) fn clear_index_lock(repository: &Repository) -> Result<usize, GitError> {
     let lock = repository.git_dir().join("index.lock");
     let file = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    let Some(held) = file(&lock) else { return Ok(0) };
-    let left = places(repository).map(|place| repository.top().join(place)).any(|folder| {
-        // The claim is read last: whoever is alive then was alive when the lock was looked at.
-        file(&folder.join(PUT)) == Some(held) && is_dead(&folder)
+    let Some(lock_id) = file(&lock) else { return Ok(0) };
+    let left = places(repository).map(|path| repository.top().join(path)).any(|folder| {
+        // Read the claim last: a process that is alive then was alive when the lock was read.
+        file(&folder.join(PUT)) == Some(lock_id) && is_dead(&folder)
     });
     if !left {
         return Ok(0);
@@ -44,25 +44,25 @@ pub(crate) fn clear_index_lock(repository: &Repository) -> Result<usize, GitErro
     Ok(1)
 }
 
-/// Whether a folder is that of a landing whose process is gone. One without an owner is just being made.
+/// Whether a folder belongs to a landing whose process is gone. One without an owner is just being created.
 fn is_dead(folder: &Path) -> bool {
     folder.join(OWNER).is_file() && claimant(folder, Path::new(OWNER)).is_none()
 }
 
-/// Whether the repository has everything that was taken away.
+/// Whether the repository has all files that were moved away.
 async fn is_kept(repository: &Repository, folder: &Path) -> Result<bool, GitError> {
     let mut files = Vec::new();
     if list(&folder.join("old"), &mut files).is_err() {
         return Ok(false);
     }
-    // What is missing is missing: nothing is fetched to know that.
+    // Nothing is fetched to find out what is missing.
     let git = repository.git().clone().with("GIT_NO_LAZY_FETCH", "1");
     let (links, plain): (Vec<PathBuf>, Vec<PathBuf>) = files.into_iter().partition(|file| file.is_symlink());
     let mut ids = String::new();
     for link in links {
         let target = fs::read_link(&link).map_err(GitError::file(&link))?;
-        let said = git.done(&["hash-object", "--no-filters", "--stdin"], target.as_os_str().as_bytes()).await?;
-        ids += &format!("{}\n", said.text());
+        let output = git.done(&["hash-object", "--no-filters", "--stdin"], target.as_os_str().as_bytes()).await?;
+        ids += &format!("{}\n", output.text());
     }
     let mut paths: Vec<u8> = Vec::new();
     for path in plain.iter().map(|path| path.as_os_str().as_bytes()) {
@@ -72,8 +72,8 @@ async fn is_kept(repository: &Repository, folder: &Path) -> Result<bool, GitErro
         paths.extend(path.iter().chain(b"\n"));
     }
     if !paths.is_empty() {
-        let said = git.done(&["hash-object", "--no-filters", "--stdin-paths"], &paths).await?;
-        ids += &format!("{}\n", said.text());
+        let output = git.done(&["hash-object", "--no-filters", "--stdin-paths"], &paths).await?;
+        ids += &format!("{}\n", output.text());
     }
     if ids.is_empty() {
         return Ok(true);
@@ -82,7 +82,7 @@ async fn is_kept(repository: &Repository, folder: &Path) -> Result<bool, GitErro
     Ok(!found.lines().any(|line| line.ends_with(" missing")))
 }
 
-/// Every file and link below a folder. There is none if there is no folder.
+/// Collects all files and links below a folder; none if there is no folder.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -1,6 +1,5 @@
-//! Git, as far as agents need it: checkouts of their own, what they changed in them kept as commits, and those commits
-//! merged. The user's repository gets objects and refs under `refs/bosun/`, and nothing else is ever touched in it
-//! unless the user asks for the merge.
+//! Git for agents: their own checkouts, their work sealed as commits, and those commits merged. The user's repository
+//! gets objects and refs under `refs/bosun/`, and nothing else in it is touched unless the user asks for the merge.
 
 #![deny(missing_docs)]
 
@@ -39,7 +38,7 @@ mod verify;
 pub use base_commit::BaseCommit;
 pub use checkout::{Checkout, CheckoutRequest};
 pub use commit::{Commit, subject};
-pub use draft::{Signature, holds};
+pub use draft::{Signature, contains_commit};
 pub use error::GitError;
 pub use land::{LandError, LandOutcome, LandRequest};
 pub use lease::CheckoutLease;

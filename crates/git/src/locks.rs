@@ -1,4 +1,4 @@
-//! Locks that were left behind by a kill: of refs by a git command, of the index by a landing.
+//! Removes locks left by killed processes: of refs by a git command, of the index by a landing.
 
 use std::fs;
 use std::io;
@@ -9,9 +9,9 @@ use protocol::SessionId;
 use crate::leftover::clear_index_lock;
 use crate::{Git, GitError, Repository};
 
-/// Removes the locks of a session's own refs, and that of the index if a landing that was killed left it; tells how many
-/// there were. Only the session's owner may do this, before it runs git: no other process changes these refs, so whoever
-/// locked them is gone. Git would wait for it and give up.
+/// Removes the locks of a session's own refs, and that of the index if a killed landing left it; returns their number.
+/// Only the session's owner may call this, before it runs git: no other process changes these refs, so the holder of a
+/// lock is gone. Git would wait for it and fail.
 pub async fn clear_ref_locks(git: &Git, session: SessionId) -> Result<usize, GitError> {
     let repository = match Repository::find(git).await {
         Err(GitError::NoRepository(_) | GitError::Bare(_)) => return Ok(0),

@@ -1,25 +1,25 @@
-//! Commits merged without a work tree. The same commits in the same order give the same merge, byte for byte.
+//! Merges commits without a work tree. The same commits in the same order give the same merge, byte for byte.
 
 use crate::commit::subject;
-use crate::draft::{CommitDraft, holds};
+use crate::draft::{CommitDraft, contains_commit};
 use crate::trial::{TrialMerge, TrialResult};
 use crate::{Commit, Git, GitError, Signature};
 
-/// What somebody brought, to be merged.
+/// A commit to merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergePart {
-    /// What people call it.
+    /// Its display name.
     pub name: String,
-    /// What it is, in a line; may be empty.
+    /// Its subject line; may be empty.
     pub title: String,
     /// The commit.
     pub commit: Commit,
 }
 
-/// What became of a merge.
+/// The outcome of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// A commit that holds everything.
+    /// The merge commit.
     Whole(Commit),
     /// Both sides changed the same place.
     Conflict(Box<MergeConflict>),
@@ -28,24 +28,24 @@ pub enum MergeOutcome {
 /// A merge that git could not finish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeConflict {
-    /// What was merged before.
+    /// The merged commits so far.
     pub tip: Commit,
-    /// What does not fit it.
+    /// The part that conflicts with it.
     pub part: MergePart,
     /// The files that both changed.
     pub files: Vec<String>,
-    /// What git says of it, one thing a line.
-    pub words: Vec<String>,
-    /// The tree as far as it is merged, with marks in the files.
+    /// Git's messages, one per line.
+    pub messages: Vec<String>,
+    /// The partly merged tree, with conflict markers in the files.
     tree: String,
 }
 
-/// What became of a conflict that somebody worked on.
+/// The outcome of resolving a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolveOutcome {
     /// The commit of the merge.
     Whole(Commit),
-    /// These files still have marks.
+    /// These files still have conflict markers.
     Marked(Vec<String>),
 }
 
@@ -61,12 +61,12 @@ pub async fn join(git: &Git, base: &Commit, parts: &[MergePart], by: &Signature)
     Ok(MergeOutcome::Whole(tip))
 }
 
-/// Merges one part. What is there already changes nothing, and what was built on the tip needs no commit of its own.
+/// Merges one part. A part that is already contained changes nothing, and one based on the tip needs no merge commit.
 pub async fn merge(git: &Git, tip: &Commit, part: &MergePart, by: &Signature) -> Result<MergeOutcome, GitError> {
-    if holds(git, tip, &part.commit).await? {
+    if contains_commit(git, tip, &part.commit).await? {
         return Ok(MergeOutcome::Whole(tip.clone()));
     }
-    if holds(git, &part.commit, tip).await? {
+    if contains_commit(git, &part.commit, tip).await? {
         return Ok(MergeOutcome::Whole(part.commit.clone()));
     }
     let TrialResult { tree, end } = TrialMerge { base: None, ours: tip, theirs: &part.commit }.run(git).await?;
@@ -81,7 +81,7 @@ pub async fn merge(git: &Git, tip: &Commit, part: &MergePart, by: &Signature) ->
                 tip: tip.clone(),
                 part: part.clone(),
                 files,
-                words,
+                messages: words,
                 tree,
             })))
         }
@@ -89,21 +89,21 @@ pub async fn merge(git: &Git, tip: &Commit, part: &MergePart, by: &Signature) ->
 }
 
 impl MergeConflict {
-    /// A commit to begin with for whoever is to resolve it: the files have marks where both sides differ, named by the
-    /// ids of the two commits.
-    pub async fn begun(&self, git: &Git, by: &Signature) -> Result<Commit, GitError> {
+    /// The commit that a resolver starts with: the files have markers where both sides differ, named by the ids of the
+    /// two commits.
+    pub async fn start_commit(&self, git: &Git, by: &Signature) -> Result<Commit, GitError> {
         let message = format!("Begin to merge {}", self.part.name);
         let draft = CommitDraft { tree: &self.tree, parents: &[&self.tip, &self.part.commit], message: &message };
         draft.commit(git, by).await
     }
 
-    /// Takes the tree of a commit for the merge, if no mark is left in it.
+    /// Uses the tree of a commit for the merge, if it has no markers left.
     pub async fn resolve(&self, git: &Git, done: &Commit, by: &Signature) -> Result<ResolveOutcome, GitError> {
         resolved(git, [&self.tip, &self.part.commit], &self.part, done, by).await
     }
 
-    /// The merge that somebody made of the same part on another tip, by where they began and what they made of it.
-    pub async fn again(
+    /// The merge of the same part on another tip from an earlier resolution, given its start and its result.
+    pub async fn reuse_resolution(
         &self,
         git: &Git,
         begun: &Commit,
@@ -140,17 +140,17 @@ async fn resolved(
     Ok(ResolveOutcome::Whole(draft.commit(git, by).await?))
 }
 
-/// The files that have a mark of a conflict between these commits.
+/// The files with a marker of a conflict between these commits.
 async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Result<Vec<String>, GitError> {
-    // A git that is too old to name the sides for a merge driver leaves the letters that stand for them.
+    // A git that is too old to name the sides for a merge driver leaves the placeholders.
     let mark = format!("^(<<<<<<<|>>>>>>>) ({ours}|{theirs}|%X|%Y)");
     let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, done.as_str()];
-    let said = git.run(&args, &[]).await?;
-    match said.code {
+    let output = git.run(&args, &[]).await?;
+    match output.code {
         0 | 1 => {}
-        _ => return Err(git.failed(&args, &said)),
+        _ => return Err(git.failed(&args, &output)),
     }
-    let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let names = output.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let plain = |name: &[u8]| {
         let name = String::from_utf8_lossy(name);
         name.split_once(':').map_or_else(|| name.to_string(), |(_commit, path)| path.to_owned())

@@ -1,8 +1,8 @@
-//! Files of a work tree give way to new ones, one by one, and nothing of the user's is lost on the way.
+//! Replaces files of a work tree by new ones, one by one, without losing any of the user's.
 //!
-//! Each file changes places with its successor in one step of the file system, and is looked at after that: what the
-//! user saved until the last moment is in the file that was taken away. If one is not what it was when it was found to be
-//! as committed, all of them go back. The files that were taken away are kept until everything is in its place.
+//! Each file is swapped with its successor in one step of the file system, and examined after that: what the user saved
+//! until the last moment is in the file that was moved away. If one has changed since it was found to be as committed,
+//! all of them are restored. The old files are kept until everything is in place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,30 +15,30 @@ use sha2::{Digest, Sha256};
 
 use crate::changes::PathChange;
 
-/// The note of files that could not be put back.
+/// The note that lists files which could not be restored.
 const KEPT: &str = "BOSUN-KEPT";
 
-/// Files that give way to new ones.
+/// A replacement of files by new ones.
 #[derive(Debug)]
 pub(crate) struct FileMover {
     /// The top of the work tree.
     top: PathBuf,
-    /// The folder of ours below the top, in which `new` has the new files and `old` gets what is taken away.
+    /// Our folder below the top: `new` contains the new files, and `old` gets the ones moved away.
     aside: PathBuf,
     changes: Vec<PathChange>,
-    /// What each file was that must give way.
+    /// The state of each file that is replaced.
     seen: BTreeMap<PathBuf, FileState>,
     done: Vec<MovedFiles>,
 }
 
-/// What a file was.
+/// The state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileState {
     stamp: FileVersion,
     digest: [u8; 32],
 }
 
-/// What tells that a file was written again.
+/// The metadata that reveals a write to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileVersion {
     inode: u64,
@@ -50,23 +50,23 @@ struct FileVersion {
 #[derive(Debug)]
 struct MovedFiles {
     path: PathBuf,
-    /// Where the file is that was taken away.
+    /// The path of the file that was moved away.
     kept: Option<PathBuf>,
-    /// What was put in its place.
+    /// The file that was put in its place.
     put: Option<FileVersion>,
 }
 
-/// Why files stay as they are.
+/// Why the files were not replaced.
 #[derive(Debug)]
 pub(crate) enum MoveError {
-    /// Somebody changed these meanwhile. Those of which the user's version could not be put back are with it.
+    /// These were changed meanwhile, or the user's version of them could not be restored.
     Saved(Vec<PathBuf>),
     /// A file could not be moved.
     File(PathBuf, io::Error),
 }
 
 impl FileMover {
-    /// Looks at every file that must give way.
+    /// Records the state of every file that is to be replaced.
     pub(crate) fn look(top: PathBuf, aside: PathBuf, changes: Vec<PathChange>) -> io::Result<FileMover> {
         let mut seen = BTreeMap::new();
         for change in changes.iter().filter(|change| change.old.as_ref().is_some_and(|old| !old.is_repository())) {
@@ -77,15 +77,15 @@ impl FileMover {
         Ok(FileMover { top, aside, changes, seen, done: Vec::new() })
     }
 
-    /// Puts every new file into its place, or leaves all of them as they were.
-    pub(crate) fn go(&mut self) -> Result<(), MoveError> {
+    /// Puts every new file in place, or leaves all of them as they were.
+    pub(crate) fn replace_all(&mut self) -> Result<(), MoveError> {
         let changes = std::mem::take(&mut self.changes);
-        let leave = changes.iter().filter(|change| change.old.is_some() && !self.is_replaced(change));
-        let come = changes.iter().filter(|change| change.new.is_some() || self.is_replaced(change));
-        let moved = leave.map(|change| (change, false)).chain(come.map(|change| (change, true)));
+        let leaving = changes.iter().filter(|change| change.old.is_some() && !self.is_replaced(change));
+        let coming = changes.iter().filter(|change| change.new.is_some() || self.is_replaced(change));
+        let moved = leaving.map(|change| (change, false)).chain(coming.map(|change| (change, true)));
         let steps: Vec<(&PathChange, bool)> = moved.collect();
-        for (change, comes) in steps {
-            let step = if comes { self.put(change) } else { self.take(change) };
+        for (change, is_coming) in steps {
+            let step = if is_coming { self.put(change) } else { self.take(change) };
             if let Err(unmoved) = step {
                 return Err(self.undo(unmoved));
             }
@@ -93,7 +93,7 @@ impl FileMover {
         Ok(())
     }
 
-    /// What was written since it was taken away, through a file that somebody held open.
+    /// The files that were written after they were moved away, through an open handle.
     pub(crate) fn written_since(&self) -> Vec<PathBuf> {
         let changed = self.done.iter().filter(|done| {
             let now = done.kept.as_ref().and_then(|kept| FileVersion::of(&self.top.join(kept)).ok().flatten());
@@ -102,35 +102,35 @@ impl FileMover {
         changed.map(|done| done.path.clone()).collect()
     }
 
-    /// Puts everything back.
+    /// Restores all files.
     pub(crate) fn undo(&mut self, unmoved: MoveError) -> MoveError {
-        let (mut stay, mut back) = (Vec::new(), Vec::new());
+        let (mut unrestored, mut restored) = (Vec::new(), Vec::new());
         while let Some(done) = self.done.pop() {
             match self.undo_one(&done) {
-                Ok(()) => back.push(done),
+                Ok(()) => restored.push(done),
                 Err(error) => {
-                    tracing::warn!(path = %done.path.display(), %error, "a file could not be put back");
-                    stay.push(done.path);
+                    tracing::warn!(path = %done.path.display(), %error, "cannot restore a file");
+                    unrestored.push(done.path);
                 }
             }
         }
-        stay.extend(back.iter().filter(|done| self.was_written_into(done)).map(|done| done.path.clone()));
-        if !stay.is_empty() {
-            self.note_kept(&stay);
+        unrestored.extend(restored.iter().filter(|done| self.was_written_into(done)).map(|done| done.path.clone()));
+        if !unrestored.is_empty() {
+            self.note_kept(&unrestored);
         }
         match unmoved {
             MoveError::Saved(mut paths) => {
-                paths.extend(stay);
+                paths.extend(unrestored);
                 paths.sort();
                 paths.dedup();
                 MoveError::Saved(paths)
             }
-            file @ MoveError::File(..) if stay.is_empty() => file,
-            MoveError::File(..) => MoveError::Saved(stay),
+            file @ MoveError::File(..) if unrestored.is_empty() => file,
+            MoveError::File(..) => MoveError::Saved(unrestored),
         }
     }
 
-    /// Removes the files that were taken away. What was written last of all is put back as the user's change.
+    /// Removes the old files. A version that was written at the last moment is restored as the user's change.
     pub(crate) fn clear(self) {
         for path in self.written_since() {
             if let Some(kept) = self.done.iter().find(|done| done.path == path).and_then(|done| done.kept.as_ref()) {
@@ -145,12 +145,12 @@ impl FileMover {
         remove(&self.top, &self.aside);
     }
 
-    /// Leaves a note in the folder of what was taken away, which keeps the folder.
-    fn note_kept(&self, stay: &[PathBuf]) {
-        let names: String = stay.iter().map(|path| format!("{}\n", path.display())).collect();
+    /// Leaves a note in the folder of old files, which keeps the folder.
+    fn note_kept(&self, unrestored: &[PathBuf]) {
+        let names: String = unrestored.iter().map(|path| format!("{}\n", path.display())).collect();
         let note = self.top.join(&self.aside).join("old").join(KEPT);
         if let Err(error) = fs::write(&note, names) {
-            tracing::warn!(path = %note.display(), %error, "a note of files that were kept could not be written");
+            tracing::warn!(path = %note.display(), %error, "cannot write the note about files that were not restored");
         }
     }
 
@@ -163,11 +163,11 @@ impl FileMover {
         }
     }
 
-    /// Takes a file away that has no successor of its kind.
+    /// Moves away a file without a successor of its kind.
     fn take(&mut self, change: &PathChange) -> Result<(), MoveError> {
         let failed = |error| MoveError::File(change.path.clone(), error);
         if change.old.as_ref().is_some_and(|old| old.is_repository()) {
-            // One with files in it is nobody's to remove.
+            // One with files in it must not be removed.
             let _stays = fs::remove_dir(self.top.join(&change.path));
             return Ok(());
         }
@@ -187,7 +187,7 @@ impl FileMover {
         Ok(())
     }
 
-    /// Puts a new file into its place.
+    /// Puts a new file in place.
     fn put(&mut self, change: &PathChange) -> Result<(), MoveError> {
         let failed = |error| MoveError::File(change.path.clone(), error);
         if change.new.as_ref().is_some_and(|new| new.is_repository()) {
@@ -195,7 +195,7 @@ impl FileMover {
         }
         let new = self.aside.join("new").join(&change.path);
         let Some(mut put) = FileVersion::of(&self.top.join(&new)).map_err(failed)? else {
-            // The user's settings leave it out of the work tree.
+            // The user's settings exclude it from the work tree.
             return Ok(());
         };
         if !self.is_replaced(change) {
@@ -223,11 +223,11 @@ impl FileMover {
         self.expect_same(&change.path, &kept, &seen)
     }
 
-    /// Lets a file and its successor change places; gives the place of the old one.
+    /// Swaps a file and its successor; returns the path of the old one.
     fn exchange(&self, path: &Path, new: &Path) -> io::Result<PathBuf> {
         match host::swap_below(&self.top, path, new) {
             Ok(()) => return Ok(new.to_owned()),
-            // Not every file system can.
+            // Not every file system can swap files.
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
             Err(error) => return Err(error),
         }
@@ -237,7 +237,7 @@ impl FileMover {
         match host::move_below(&self.top, new, path) {
             Ok(()) => Ok(kept),
             Err(error) => {
-                // Whoever saved it in this moment has the place; what was there before stays in our folder.
+                // If the user saved it at this moment, that version stays; the previous one stays in our folder.
                 let _taken = host::move_below(&self.top, &kept, path);
                 Err(error)
             }
@@ -255,9 +255,9 @@ impl FileMover {
     fn undo_one(&self, done: &MovedFiles) -> io::Result<()> {
         let now = FileVersion::of(&self.top.join(&done.path))?;
         match (&done.kept, &done.put) {
-            // What the user made of it since is the user's.
+            // A newer version by the user stays.
             (_, Some(put)) if now.as_ref().is_some_and(|now| now != put) => {
-                Err(io::Error::other("it was changed since it was put there"))
+                Err(io::Error::other("it was changed after it was put in place"))
             }
             (Some(kept), Some(put)) if now.is_some() => self.give_back(&done.path, kept, put),
             (Some(kept), _) => {
@@ -273,13 +273,13 @@ impl FileMover {
         }
     }
 
-    /// Lets a file that was put into a place and the one that was taken from it change places again. A version that the
-    /// user saved between the look and the exchange goes back, and so does every one that is saved meanwhile.
+    /// Swaps a new file and its old version again. A version that the user saved between the look and the swap is put
+    /// back, and so is every one saved meanwhile.
     fn give_back(&self, path: &Path, kept: &Path, put: &FileVersion) -> io::Result<()> {
         let aside = || FileVersion::of(&self.top.join(kept));
         let mut placed = aside()?;
         if let Err(error) = host::swap_below(&self.top, path, kept) {
-            tracing::debug!(%error, "files cannot change places here");
+            tracing::debug!(%error, "this file system cannot swap files");
             let new = self.aside.join("undone").join(path);
             self.make_parents(&new)?;
             host::move_below(&self.top, path, &new)?;
@@ -293,14 +293,14 @@ impl FileMover {
             host::swap_below(&self.top, path, kept)?;
             let next = aside()?;
             if next == placed {
-                return Err(io::Error::other("it was saved while it was put back"));
+                return Err(io::Error::other("it was saved while it was restored"));
             }
             (placed, taken) = (taken, next);
         }
     }
 
-    /// Whether the user wrote into one of our files while it was taken away again, through a file that was open; what
-    /// was written is put into its place.
+    /// Whether the user wrote into one of our files through an open handle while it was removed again; the written
+    /// version is put in place.
     fn was_written_into(&self, done: &MovedFiles) -> bool {
         let (Some(kept), Some(put)) = (&done.kept, &done.put) else { return false };
         let now = FileVersion::of(&self.top.join(kept)).ok().flatten();
@@ -318,7 +318,7 @@ impl FileMover {
         host::make_below(&self.top, folder).map(|_path| ())
     }
 
-    /// Removes folders that nothing is in any more, from this one upwards.
+    /// Removes empty folders, from this one upwards.
     fn drop_empty(&self, folder: Option<&Path>) {
         for folder in folder.into_iter().flat_map(Path::ancestors).filter(|folder| *folder != Path::new("")) {
             if fs::remove_dir(self.top.join(folder)).is_err() {
@@ -327,13 +327,13 @@ impl FileMover {
         }
     }
 
-    /// Removes a folder in which there are only folders.
+    /// Removes a folder that contains only folders.
     fn drop_folders(&self, path: &Path) {
         fn sweep(folder: &Path) {
             if fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
                 let entries = fs::read_dir(folder).into_iter().flatten().flatten();
                 entries.for_each(|entry| sweep(&entry.path()));
-                // One that holds a file stays, and is in the way.
+                // A folder with a file stays, and is in the way.
                 let _stays = fs::remove_dir(folder);
             }
         }
@@ -342,7 +342,7 @@ impl FileMover {
 }
 
 impl FileState {
-    /// What a file is now, if there is one.
+    /// The current state of a file, if it exists.
     fn of(path: &Path) -> io::Result<Option<FileState>> {
         let Some(stamp) = FileVersion::of(path)? else { return Ok(None) };
         let mut hash = Sha256::new();
@@ -386,7 +386,7 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o7777))
 }
 
-/// Whether a file is anywhere in a folder.
+/// Whether a folder contains a file at any depth.
 pub(crate) fn has_files(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| !entry.file_type().is_ok_and(|kind| kind.is_dir()) || has_files(&entry.path()))
@@ -394,6 +394,6 @@ pub(crate) fn has_files(folder: &Path) -> bool {
 
 fn remove(top: &Path, aside: &Path) {
     if let Err(error) = host::remove_below(top, aside) {
-        tracing::info!(path = %aside.display(), %error, "a folder of ours stays");
+        tracing::info!(path = %aside.display(), %error, "cannot remove the landing folder");
     }
 }

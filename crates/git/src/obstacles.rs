@@ -1,4 +1,5 @@
-//! What lies in a work tree where a commit would put a file. Whether git ignores it makes no difference: it is the user's.
+//! Finds files in a work tree where a commit would put a file. It makes no difference whether git ignores them: they
+//! are the user's.
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::changes::PathChange;
 
-/// Most obstacles that are named.
+/// Maximum number of obstacles named.
 const NAMED: usize = 20;
 
-/// The files that would be overwritten or removed though no commit has them.
+/// The uncommitted files that would be overwritten or removed.
 pub(crate) fn obstacles(top: &Path, changes: &[PathChange]) -> Vec<PathBuf> {
     let leaving: HashSet<&Path> = changes
         .iter()
@@ -18,8 +19,8 @@ pub(crate) fn obstacles(top: &Path, changes: &[PathChange]) -> Vec<PathBuf> {
         .collect();
     let mut found = Vec::new();
     for change in changes {
-        let comes = change.new.is_some() && (change.old.is_none() || changes_kind(change));
-        if comes {
+        let is_added = change.new.is_some() && (change.old.is_none() || changes_kind(change));
+        if is_added {
             found.extend(in_the_way(top, change, &leaving));
         }
         if found.len() >= NAMED {
@@ -32,7 +33,7 @@ pub(crate) fn obstacles(top: &Path, changes: &[PathChange]) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a file becomes a repository's place, or the other way round.
+/// Whether a file becomes a submodule, or the other way round.
 fn changes_kind(change: &PathChange) -> bool {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => old.is_repository() != new.is_repository(),
@@ -45,7 +46,7 @@ fn in_the_way(top: &Path, change: &PathChange, leaving: &HashSet<&Path>) -> Opti
     parents.reverse();
     for parent in parents {
         match fs::symlink_metadata(top.join(parent)) {
-            // A folder that cannot be looked into will say so when something is put there.
+            // An unreadable folder fails later, when something is put there.
             Err(_absent) => return None,
             Ok(found) if found.is_dir() => {}
             Ok(_) if leaving.contains(parent) => return None,
@@ -63,7 +64,7 @@ fn in_the_way(top: &Path, change: &PathChange, leaving: &HashSet<&Path>) -> Opti
     }
 }
 
-/// The first thing in a folder that does not leave it anyway.
+/// The first entry in a folder that is not removed anyway.
 fn kept_in(top: &Path, folder: &Path, leaving: &HashSet<&Path>) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

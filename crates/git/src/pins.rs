@@ -1,4 +1,4 @@
-//! Commits of a checkout that no later cleaning may take: found there, and brought to the user's repository.
+//! Pins commits of a checkout against pruning: finds them, and fetches them into the user's repository.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -7,14 +7,14 @@ use protocol::SessionId;
 
 use crate::{Commit, Git, GitError};
 
-/// Every commit of a repository that is not part of `base` and that no other such commit goes on from: the ends of
-/// branches, stashes, and what was reset or thrown away.
+/// The commits of a repository that are not part of `base` and not an ancestor of another such commit: the tips of
+/// branches, stashes, and what was reset or dropped.
 pub(crate) async fn loose(git: &Git, base: &Commit) -> Result<Vec<Commit>, GitError> {
     let excluded = format!("^{base}");
-    let said = git.done(&["rev-list", "--parents", "--all", "--reflog", "HEAD", &excluded], &[]).await;
-    let text = match said {
-        Ok(said) => said.text(),
-        // A HEAD without a commit is not a commit to keep.
+    let output = git.done(&["rev-list", "--parents", "--all", "--reflog", "HEAD", &excluded], &[]).await;
+    let text = match output {
+        Ok(output) => output.text(),
+        // An unborn HEAD has no commit to keep.
         Err(_unborn) => git.text(&["rev-list", "--parents", "--all", "--reflog", &excluded]).await?,
     };
     let parents: HashSet<&str> = text.lines().flat_map(|line| line.split(' ').skip(1)).collect();
@@ -22,7 +22,7 @@ pub(crate) async fn loose(git: &Git, base: &Commit) -> Result<Vec<Commit>, GitEr
     Ok(commits.filter(|commit| !parents.contains(commit)).filter_map(Commit::new).collect())
 }
 
-/// Brings commits of the repository at `from` here, each under a ref that begins with `pins`.
+/// Fetches commits of the repository at `from`, each under a ref that starts with `pins`.
 pub(crate) async fn fetch(git: &Git, from: &Path, commits: &[Commit], pins: &str) -> Result<(), GitError> {
     if commits.is_empty() {
         return Ok(());
@@ -44,26 +44,26 @@ pub(crate) async fn fetch(git: &Git, from: &Path, commits: &[Commit], pins: &str
         "--stdin",
         &from,
     ];
-    git.done(&args, wanted.as_bytes()).await.map(|_said| ())
+    git.done(&args, wanted.as_bytes()).await.map(|_output| ())
 }
 
-/// Removes the refs below a prefix whose commits are part of another one.
+/// Removes the refs below a prefix whose commits are contained in `holder`; returns their number.
 pub async fn drop_held(git: &Git, holder: &str, below: &str) -> Result<usize, GitError> {
     let args = ["for-each-ref", &format!("--merged={holder}"), "--format=delete %(refname) %(objectname)", below];
-    let orders = git.text(&args).await?;
-    if orders.is_empty() {
+    let commands = git.text(&args).await?;
+    if commands.is_empty() {
         return Ok(0);
     }
-    git.done(&["update-ref", "--stdin"], format!("{orders}\n").as_bytes()).await?;
-    Ok(orders.lines().count())
+    git.done(&["update-ref", "--stdin"], format!("{commands}\n").as_bytes()).await?;
+    Ok(commands.lines().count())
 }
 
-/// The refs that sessions keep in a repository.
+/// The refs of sessions in a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pins {
-    /// Those whose commits are part of a branch, a tag or HEAD, by session: history keeps them without a ref.
+    /// Refs whose commits are part of a branch, a tag or HEAD, by session: history keeps them without a ref.
     pub landed: BTreeMap<SessionId, Vec<Pin>>,
-    /// Those that nothing else keeps.
+    /// Refs whose commits are kept by nothing else.
     pub only: BTreeMap<SessionId, Vec<Pin>>,
 }
 
@@ -77,7 +77,7 @@ pub struct Pin {
 }
 
 impl Pins {
-    /// Reads them.
+    /// Reads the refs.
     pub async fn read(git: &Git) -> Result<Pins, GitError> {
         let text = git.text(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/bosun/"]).await?;
         let mut all: Vec<(SessionId, Pin)> = Vec::new();
@@ -93,8 +93,8 @@ impl Pins {
         }
         let wanted: String = all.iter().map(|(_, pin)| format!("{}\n", pin.commit)).collect();
         let args = ["rev-list", "--stdin", "--not", "HEAD", "--branches", "--tags", "--remotes"];
-        let said = git.done(&args, wanted.as_bytes()).await?.text();
-        let loose: HashSet<&str> = said.lines().collect();
+        let output = git.done(&args, wanted.as_bytes()).await?.text();
+        let loose: HashSet<&str> = output.lines().collect();
         for (session, pin) in all {
             let part = if loose.contains(pin.commit.as_str()) { &mut pins.only } else { &mut pins.landed };
             part.entry(session).or_default().push(pin);
@@ -104,10 +104,11 @@ impl Pins {
 
     /// Removes refs, unless one has moved since it was read.
     pub async fn remove<'a>(git: &Git, pins: impl IntoIterator<Item = &'a Pin>) -> Result<(), GitError> {
-        let orders: String = pins.into_iter().map(|Pin { name, commit }| format!("delete {name} {commit}\n")).collect();
-        if orders.is_empty() {
+        let commands = pins.into_iter().map(|Pin { name, commit }| format!("delete {name} {commit}\n"));
+        let commands: String = commands.collect();
+        if commands.is_empty() {
             return Ok(());
         }
-        git.done(&["update-ref", "--stdin"], orders.as_bytes()).await.map(|_said| ())
+        git.done(&["update-ref", "--stdin"], commands.as_bytes()).await.map(|_output| ())
     }
 }

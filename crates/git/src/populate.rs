@@ -1,5 +1,5 @@
-//! What a new checkout gets: a repository of its own, the objects of the user's, what git must know to read and write
-//! files there as it does for the user, and the files.
+//! Fills a new checkout: its own repository, the objects of the user's repository, the settings needed to read and
+//! write files as for the user, and the files.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,18 +9,19 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::checkout::Checkout;
-use crate::staging::NOBODY;
+use crate::staging::DEFAULT_COMMITTER;
 use crate::{GitError, Repository};
 
-/// The settings that say who commits, and how files are read and written.
-const TAKEN: &str = r"^(user\.(name|email)|core\.(autocrlf|eol|excludesfile|attributesfile|precomposeunicode))$";
+/// The settings for the committer and for reading and writing files.
+const COPIED_SETTINGS: &str =
+    r"^(user\.(name|email)|core\.(autocrlf|eol|excludesfile|attributesfile|precomposeunicode))$";
 
-/// Most bytes of a list of ignored files that is taken over.
+/// Maximum bytes of an exclude file that is copied.
 const LISTED: u64 = 1 << 20;
 
-/// Makes it a repository of its own with the files of the commit that it begins with.
+/// Initialises its repository, with the files of its base commit.
 pub(crate) async fn populate(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
-    // Before the first step: whoever begins at the same time is counted by then.
+    // Before the first step, so that concurrent checkouts are counted by then.
     let making = CheckoutInProgress::begin();
     init_repository(checkout, repository).await?;
     let writers = format!("checkout.workers={}", making.writers());
@@ -29,22 +30,22 @@ pub(crate) async fn populate(checkout: &Checkout, repository: &Repository) -> Re
     checkout.keep_index()
 }
 
-/// How many checkouts this process makes.
-static MAKING: AtomicUsize = AtomicUsize::new(0);
+/// The number of checkouts this process is creating.
+static CHECKOUTS_IN_PROGRESS: AtomicUsize = AtomicUsize::new(0);
 
-/// A checkout that is being made.
+/// A checkout that is being created.
 struct CheckoutInProgress(());
 
 impl CheckoutInProgress {
     fn begin() -> CheckoutInProgress {
-        MAKING.fetch_add(1, Ordering::Relaxed);
+        CHECKOUTS_IN_PROGRESS.fetch_add(1, Ordering::Relaxed);
         CheckoutInProgress(())
     }
 
-    /// How many processes of git write its files, if there are many; git's own limit on what counts as many holds.
+    /// The number of git processes that write its files if there are many; git decides what counts as many.
     fn writers(&self) -> usize {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        writers(processors, MAKING.load(Ordering::Relaxed))
+        writers(processors, CHECKOUTS_IN_PROGRESS.load(Ordering::Relaxed))
     }
 }
 
@@ -55,13 +56,13 @@ fn writers(processors: usize, at_once: usize) -> usize {
 
 impl Drop for CheckoutInProgress {
     fn drop(&mut self) {
-        MAKING.fetch_sub(1, Ordering::Relaxed);
+        CHECKOUTS_IN_PROGRESS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Makes it a repository of its own, at no commit and without files.
+/// Initialises its repository, without a commit and without files.
 pub(crate) async fn init_repository(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
-    // The full name of a commit tells by its length how objects are named.
+    // The length of a commit's full id shows the object format.
     let format = if checkout.base().as_str().len() == 64 { "sha256" } else { "sha1" };
     let (format, branch) = (format!("--object-format={format}"), branch(checkout.name()));
     let args = ["init", "--quiet", "--template=", &format, &format!("--initial-branch={branch}")];
@@ -70,13 +71,13 @@ pub(crate) async fn init_repository(checkout: &Checkout, repository: &Repository
     settle(checkout, repository).await
 }
 
-/// Lends it the objects of the user's repository, and copies what else is in files there.
+/// Lets it borrow the objects of the user's repository, and copies the settings in files.
 fn borrow(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
     let (own, common) = (checkout.path().join(".git"), repository.common());
     let objects = common.join("objects");
     if objects.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b'\n' | b'"')) {
         let why =
-            format!("its repository's path {} holds a line end or a quote; move the repository", common.display());
+            format!("its repository's path {} contains a line break or a quote; move the repository", common.display());
         return Err(GitError::Unfit { path: checkout.path().to_owned(), why });
     }
     let alternates = own.join("objects/info/alternates");
@@ -98,21 +99,21 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes over the settings that count for it too; somebody commits in it, if only a name of ours.
+/// Copies the settings that apply to it too; without a user name, commits get ours.
 async fn settle(checkout: &Checkout, repository: &Repository) -> Result<(), GitError> {
-    let found = repository.git().run(&["config", "--includes", "-z", "--get-regexp", TAKEN], &[]).await?;
+    let found = repository.git().run(&["config", "--includes", "-z", "--get-regexp", COPIED_SETTINGS], &[]).await?;
     let text = String::from_utf8_lossy(&found.out).into_owned();
     let mut settings: Vec<(String, String)> = Vec::new();
     let known = text.split('\0').filter_map(|entry| entry.split_once('\n'));
-    let nobody = [("user.name", NOBODY.0), ("user.email", NOBODY.1)];
-    // The latest counts, and ours come first.
+    let nobody = [("user.name", DEFAULT_COMMITTER.0), ("user.email", DEFAULT_COMMITTER.1)];
+    // The last one wins, and ours come first.
     for (key, value) in nobody.into_iter().chain(known) {
         settings.retain(|(other, _)| other != key);
         settings.push((key.to_owned(), value.to_owned()));
     }
-    let large = repository.common().join("lfs");
-    if large.is_dir() {
-        settings.push(("lfs.storage".into(), large.display().to_string()));
+    let lfs = repository.common().join("lfs");
+    if lfs.is_dir() {
+        settings.push(("lfs.storage".into(), lfs.display().to_string()));
     }
     let text: String = settings.iter().map(|(key, value)| setting(key, value)).collect();
     let path = checkout.path().join(".git/config");
@@ -120,7 +121,7 @@ async fn settle(checkout: &Checkout, repository: &Repository) -> Result<(), GitE
     written.map_err(GitError::file(path))
 }
 
-/// A setting as it stands in a file.
+/// A setting in the format of a config file.
 fn setting(key: &str, value: &str) -> String {
     let (section, name) = key.rsplit_once('.').unwrap_or((key, ""));
     let escaped = |c: char| match c {

@@ -1,14 +1,14 @@
-//! Which of many branches will not merge with each other, told before anything is merged.
+//! Predicts which of many branches conflict with each other, before anything is merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::trial::{self, TrialMerge};
 use crate::{Commit, Git, GitError, MergePart};
 
-/// Most pairs that are tried; there may be more when very many branches change the same file.
+/// Maximum number of pairs tried; there may be more when very many branches change the same file.
 const MOST: usize = 5_000;
 
-/// Two parts that do not fit each other.
+/// Two parts that conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PredictedConflict {
     /// The name of one.
@@ -19,8 +19,8 @@ pub struct PredictedConflict {
     pub files: Vec<String>,
 }
 
-/// Tells which pairs clash. Those that changed no common file are not tried, so that many branches take little time;
-/// what only a folder's new name makes clash is found when it is merged.
+/// Predicts which pairs conflict. Pairs without a common changed file are not tried, so that many branches take little
+/// time; conflicts caused only by a renamed folder are found when merging.
 pub async fn predict(git: &Git, base: &Commit, parts: &[MergePart]) -> Result<Vec<PredictedConflict>, GitError> {
     let pairs = pairs(&changes(git, base, parts).await?);
     let tries: Vec<TrialMerge<'_>> = pairs
@@ -38,22 +38,23 @@ pub async fn predict(git: &Git, base: &Commit, parts: &[MergePart]) -> Result<Ve
     Ok(pairs.iter().zip(trials).filter_map(clash).collect())
 }
 
-/// What a part made of each path that it changed, as git tells it.
+/// The paths that a part changed, each with its change as reported by git.
 type ChangedPaths = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What each part changed, in the same order.
+/// The changes of each part, in the same order.
 async fn changes(git: &Git, base: &Commit, parts: &[MergePart]) -> Result<Vec<ChangedPaths>, GitError> {
     let commits = std::iter::once(base).chain(parts.iter().map(|part| &part.commit));
     let names: String = commits.map(|commit| format!("{commit}^{{tree}}\n")).collect();
     let trees = git.done(&["cat-file", "--batch-check=%(objectname)"], names.as_bytes()).await?.text();
-    let (ground, trees) = trees.split_once('\n').unwrap_or((&trees, ""));
-    let heads: Vec<String> = trees.lines().map(|tree| format!("{ground} {tree}\n")).collect();
+    let (base_tree, trees) = trees.split_once('\n').unwrap_or((&trees, ""));
+    let heads: Vec<String> = trees.lines().map(|tree| format!("{base_tree} {tree}\n")).collect();
     let args = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"];
-    let said = git.done(&args, heads.concat().as_bytes()).await?;
-    read(&said.out, &heads).filter(|read| read.len() == parts.len()).ok_or_else(|| git.odd("diff-tree", &said.text()))
+    let output = git.done(&args, heads.concat().as_bytes()).await?;
+    let changes = read(&output.out, &heads).filter(|changes| changes.len() == parts.len());
+    changes.ok_or_else(|| git.unexpected_output("diff-tree", &output.text()))
 }
 
-/// Reads the changes below each head, which is known word for word.
+/// Parses the changes below each header line, which is known verbatim.
 fn read(out: &[u8], heads: &[String]) -> Option<Vec<ChangedPaths>> {
     let mut rest = out;
     let field = |rest: &mut &[u8]| {
@@ -75,7 +76,7 @@ fn read(out: &[u8], heads: &[String]) -> Option<Vec<ChangedPaths>> {
     rest.is_empty().then_some(found)
 }
 
-/// The pairs that made different things of a path, or of which one made a file where the other has a folder.
+/// The pairs that changed a path differently, or in which one has a file where the other has a folder.
 fn pairs(changes: &[ChangedPaths]) -> BTreeSet<(usize, usize)> {
     let mut by_path: BTreeMap<&[u8], Vec<(usize, &[u8])>> = BTreeMap::new();
     for (place, changes) in changes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The merge queue: parts are merged one after the other, and each merge is looked at in a throw-away checkout before the
-//! next one builds on it.
+//! The merge queue: parts are merged one after the other, and each merge is checked in a scratch checkout before the
+//! next one is based on it.
 
 use std::path::Path;
 
@@ -14,51 +14,51 @@ pub struct MergeQueue {
     tip: Commit,
 }
 
-/// Where a queue works.
+/// The workspace of a queue.
 #[derive(Debug)]
 pub struct MergeWorkspace {
     /// The repository, which gets the merges.
     pub repository: Git,
-    /// Where a merge is looked at.
+    /// The checkout in which a merge is checked.
     pub scratch: ScratchCheckout,
-    /// The ref that keeps what is accepted.
+    /// The ref that keeps the accepted merges.
     pub pin: String,
-    /// Who makes the merges.
+    /// The author of the merges.
     pub by: Signature,
 }
 
-/// What a part would make of the tip.
+/// The outcome of merging a part into the tip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeCandidateOutcome {
-    /// All of it is in the tip.
+    /// The tip already contains it.
     Held,
-    /// This, if whoever looks at it accepts it.
+    /// A merge that can be accepted.
     Candidate(MergeCandidate),
-    /// It does not fit what is merged already.
+    /// It conflicts with the tip.
     Conflict(Box<MergeConflict>),
 }
 
-/// A merge that nobody has accepted yet.
+/// A merge that is not accepted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeCandidate(Commit);
 
 impl MergeQueue {
-    /// A queue on top of `tip`: the base, or what an earlier one had accepted.
+    /// A queue on top of `tip`: the base, or the tip of an earlier queue.
     pub fn new(workspace: MergeWorkspace, tip: Commit) -> MergeQueue {
         MergeQueue { workspace, tip }
     }
 
-    /// What is merged so far.
+    /// The merged commits so far.
     pub fn tip(&self) -> &Commit {
         &self.tip
     }
 
-    /// Where it works.
+    /// Its workspace.
     pub fn workspace(&self) -> &MergeWorkspace {
         &self.workspace
     }
 
-    /// Merges a part for a look at it; the tip stays.
+    /// Merges a part for checking; the tip stays.
     pub async fn offer(&self, part: &MergePart) -> Result<MergeCandidateOutcome, GitError> {
         Ok(match merge(&self.workspace.repository, &self.tip, part, &self.workspace.by).await? {
             MergeOutcome::Whole(commit) if commit == self.tip => MergeCandidateOutcome::Held,
@@ -67,7 +67,7 @@ impl MergeQueue {
         })
     }
 
-    /// Takes what somebody made of a conflict, unless marks are left in it.
+    /// Accepts the resolution of a conflict as a candidate, unless it has markers left.
     pub async fn settle(&self, conflict: &MergeConflict, done: &Commit) -> Result<ConflictOutcome, GitError> {
         Ok(match conflict.resolve(&self.workspace.repository, done, &self.workspace.by).await? {
             ResolveOutcome::Whole(commit) => ConflictOutcome::Candidate(MergeCandidate(commit)),
@@ -75,7 +75,7 @@ impl MergeQueue {
         })
     }
 
-    /// Checks a candidate out, and tells where.
+    /// Checks out a candidate; returns the folder.
     pub async fn show(&self, candidate: &MergeCandidate) -> Result<&Path, GitError> {
         self.workspace.scratch.show(&candidate.0).await?;
         Ok(self.workspace.scratch.folder())
@@ -88,17 +88,17 @@ impl MergeQueue {
         Ok(&self.tip)
     }
 
-    /// What it worked with, when it is over.
+    /// Ends the queue; returns its workspace and tip.
     pub fn end(self) -> (MergeWorkspace, Commit) {
         (self.workspace, self.tip)
     }
 }
 
-/// What became of a conflict that somebody worked on.
+/// The outcome of resolving a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConflictOutcome {
-    /// A merge, if whoever looks at it accepts it.
+    /// A merge that can be accepted.
     Candidate(MergeCandidate),
-    /// These files still have marks.
+    /// These files still have conflict markers.
     Marked(Vec<String>),
 }

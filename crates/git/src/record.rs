@@ -1,4 +1,4 @@
-//! What is known of a checkout, in a file beside it: whoever finds the folder later knows whose it is.
+//! The record of a checkout, in a file beside it, which identifies the folder later.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::as_sealed::SealedState;
 use crate::{Commit, GitError};
 
-/// Most bytes of a record.
+/// Maximum bytes of a record.
 const MOST: u64 = 256 << 10;
 
-/// Names a checkout: the session that it belongs to, and the task that works in it.
+/// Identifies a checkout: its session, and the task that works in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CheckoutId {
     /// The session.
@@ -24,27 +24,27 @@ pub struct CheckoutId {
 }
 
 impl CheckoutId {
-    /// The ref that keeps the commit it began with.
+    /// The ref of the commit it started with.
     pub fn base_ref(&self) -> String {
         format!("refs/bosun/{}/base/{}", self.session, self.task)
     }
 
-    /// The ref that keeps what was made in it.
+    /// The ref of its sealed work.
     pub fn work_ref(&self) -> String {
         format!("refs/bosun/{}/work/{}", self.session, self.task)
     }
 
-    /// What the refs begin with that keep everything else it holds: stashes, other branches, what was reset.
+    /// The prefix of the refs that keep its other commits: stashes, other branches, reset commits.
     pub fn also_refs(&self) -> String {
         format!("refs/bosun/{}/also/{}/", self.session, self.task)
     }
 
-    /// The ref that keeps uncommitted work of the user's that it began with.
+    /// The ref of the user's uncommitted changes that it started with.
     pub fn dirty_ref(&self) -> String {
         format!("refs/bosun/{}/dirty/{}", self.session, self.task)
     }
 
-    /// The checkout's folder below that of all checkouts.
+    /// The checkout's folder below the folder of all checkouts.
     pub fn below(&self) -> PathBuf {
         Path::new(&self.session.to_string()).join(self.task.to_string())
     }
@@ -53,13 +53,13 @@ impl CheckoutId {
         root.join(format!("{}.json", self.task))
     }
 
-    /// The index as git wrote it with the files, where whoever works in the checkout does not write: what it says of the
-    /// files' state can be believed.
+    /// The index that git wrote with the files, at a path where the agent in the checkout does not write: its file
+    /// states can be trusted.
     pub(crate) fn made_index(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.made-index", self.task))
     }
 
-    /// When that was, in a file that may be lost: then every file is read again.
+    /// The file with the time of that index; if it is lost, every file is read again.
     pub(crate) fn made_at(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.made-at", self.task))
     }
@@ -77,24 +77,24 @@ impl CheckoutId {
     }
 }
 
-/// What is known of a checkout.
+/// The record of a checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CheckoutRecord {
     pub(crate) id: CheckoutId,
-    /// What people call its task.
+    /// The task's name.
     pub(crate) name: String,
-    /// What its work is.
+    /// The subject of its work.
     #[serde(default)]
     pub(crate) title: String,
     /// The top of the user's repository.
     pub(crate) repository: PathBuf,
-    /// Where that keeps objects and refs.
+    /// The folder of its objects and refs.
     pub(crate) common: PathBuf,
     pub(crate) base: Commit,
     #[serde(default)]
     pub(crate) sealed: Option<Commit>,
-    /// How the checkout was found then, if everything was sealed.
+    /// The state of the checkout at that time, if everything was sealed.
     #[serde(default)]
     pub(crate) seen: Option<SealedState>,
 }
@@ -108,10 +108,10 @@ impl CheckoutRecord {
         let bytes = host::read_below(root, name, MOST).map_err(|error| unfit(error.to_string()))?;
         let bytes = bytes.ok_or_else(|| unfit("it is gone".into()))?;
         let record: CheckoutRecord = serde_json::from_slice(&bytes).map_err(|error| unfit(error.to_string()))?;
-        if record.id == id { Ok(record) } else { Err(unfit("it is of another checkout".into())) }
+        if record.id == id { Ok(record) } else { Err(unfit("it belongs to another checkout".into())) }
     }
 
-    /// Writes it in one step.
+    /// Writes it atomically.
     pub(crate) fn write(&self, root: &Path) -> Result<(), GitError> {
         let path = self.id.record(root);
         let json =
@@ -120,7 +120,7 @@ impl CheckoutRecord {
     }
 }
 
-/// Puts a file in its place in one step.
+/// Writes a file atomically.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     let draft = path.with_added_extension("new");
     let written = fs::File::create(&draft).and_then(|mut file| {

@@ -1,5 +1,5 @@
-//! Checkouts that are removed for good: out of their place in one step, and then file by file, for which nobody waits long.
-//! What one process does not come to before it ends, another finishes.
+//! Removes checkouts permanently: moves them away in one step, and then deletes file by file, without making the caller
+//! wait long. Another process finishes what one does not complete before it ends.
 
 use std::fs;
 use std::io;
@@ -11,22 +11,22 @@ use host::{Home, RemovedFiles};
 use crate::GitError;
 use crate::trash::TRASH;
 
-/// What the names of folders begin with that nothing in is needed.
+/// The name prefix of folders to delete.
 const PREFIX: &str = "removed-";
 
-/// How long the removal of a checkout is waited for.
+/// How long to wait for the removal of a checkout.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// When what nobody needs is removed.
+/// When a folder is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RemovalTime {
     Now,
-    /// With the other removals that are left: a large checkout would slow down whoever still works.
+    /// With the other pending removals: deleting a large checkout would slow down running work.
     Later,
 }
 
-/// Removes what is `below` the home; `name` tells it from others. What is not removed in time is not counted, and its
-/// removal goes on as long as the process does.
+/// Removes the path `below` the home; `name` identifies it. Files that are not removed in time are not counted, and
+/// their removal continues while the process runs.
 pub(crate) async fn remove(home: &Home, below: &Path, name: &str, when: RemovalTime) -> Result<RemovedFiles, GitError> {
     let (root, aside) = (home.root().to_owned(), Path::new(TRASH).join(format!("{PREFIX}{name}")));
     let failed = |error| GitError::file(home.root().join(below))(error);
@@ -34,7 +34,7 @@ pub(crate) async fn remove(home: &Home, below: &Path, name: &str, when: RemovalT
     let (aside, patience) = match moved {
         Ok(()) if when == RemovalTime::Later => return Ok(RemovedFiles::default()),
         Ok(()) => (aside, PATIENCE),
-        // Where it cannot be moved, as between file systems, it is removed where it is.
+        // If it cannot be moved, as between file systems, it is deleted in place.
         Err(_stays) => (below.to_owned(), Duration::MAX),
     };
     let removing = tokio::task::spawn_blocking(move || remove_aside(&root, &aside));
@@ -45,7 +45,7 @@ pub(crate) async fn remove(home: &Home, below: &Path, name: &str, when: RemovalT
     }
 }
 
-/// Finishes the removals that are left, of this process and of those before it, and tells what they removed. May take long.
+/// Finishes the pending removals of this and earlier processes; returns what was removed. May take long.
 pub fn finish_removals(home: &Home) -> RemovedFiles {
     let mut all = RemovedFiles::default();
     for name in removals(home) {
@@ -54,7 +54,7 @@ pub fn finish_removals(home: &Home) -> RemovedFiles {
                 all.entries += removed.entries;
                 all.bytes += removed.bytes;
             }
-            Err(error) => tracing::info!(path = %name.display(), %error, "what is left of a checkout stays"),
+            Err(error) => tracing::info!(path = %name.display(), %error, "cannot remove the rest of a checkout"),
         }
     }
     all
@@ -66,7 +66,7 @@ fn removals(home: &Home) -> Vec<PathBuf> {
     names.filter(|name| name.starts_with(PREFIX)).map(PathBuf::from).collect()
 }
 
-/// Somebody else may be removing the same.
+/// Another process may be removing the same folder.
 fn remove_aside(root: &Path, aside: &Path) -> io::Result<RemovedFiles> {
     match host::remove_below(root, aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(RemovedFiles::default()),

@@ -1,4 +1,4 @@
-//! The user's repository: where it is, what its HEAD is, and its uncommitted work as a commit that nobody sees.
+//! The user's repository: its folders, its HEAD, and its uncommitted changes as a hidden commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -9,10 +9,10 @@ use crate::confine::{ConfinedGit, MissingFilter, confine};
 use crate::staging::StagingIndex;
 use crate::{Commit, Git, GitError};
 
-/// Most files that are named.
+/// Maximum number of files named.
 const NAMED: usize = 10;
 
-/// A repository with files, as the user works in it.
+/// A repository with a work tree.
 #[derive(Debug, Clone)]
 pub struct Repository {
     git: Git,
@@ -20,27 +20,27 @@ pub struct Repository {
     git_dir: PathBuf,
     common: PathBuf,
     below: PathBuf,
-    /// Filters that change files for the work tree, and are not run.
+    /// Filters that change files on checkout and are not run.
     filters: BTreeSet<OsString>,
 }
 
 impl Repository {
-    /// The repository that the folder of `git` is in. Programs that only its own settings name are not run in it.
+    /// The repository that contains the folder of `git`. Programs that only its own settings name are not run in it.
     pub async fn find(git: &Git) -> Result<Repository, GitError> {
         let folder = git.folder().canonicalize().map_err(|_gone| GitError::NoRepository(git.folder().to_owned()))?;
         let git = git.at(&folder);
         let places = ["--show-toplevel", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir"];
-        let said = git.run(&[&["rev-parse", "--is-inside-work-tree"][..], &places].concat(), &[]).await?;
-        let mut lines = said.out.split(|byte| *byte == b'\n');
-        match (said.code, lines.next()) {
+        let output = git.run(&[&["rev-parse", "--is-inside-work-tree"][..], &places].concat(), &[]).await?;
+        let mut lines = output.out.split(|byte| *byte == b'\n');
+        match (output.code, lines.next()) {
             (0, Some(b"true")) => {}
             (_, Some(b"false")) => return Err(GitError::Bare(folder)),
-            _ if said.err.contains("not a git repository") => return Err(GitError::NoRepository(folder)),
-            _ => return Err(GitError::Failed { command: "rev-parse".into(), folder, said: said.err }),
+            _ if output.err.contains("not a git repository") => return Err(GitError::NoRepository(folder)),
+            _ => return Err(GitError::Failed { command: "rev-parse".into(), folder, said: output.err }),
         }
         let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
         let &[top, git_dir, common] = &lines[..] else {
-            let why = "its path holds a line end; move the repository".into();
+            let why = "its path contains a line break; move the repository".into();
             return Err(GitError::Unfit { path: folder, why });
         };
         let real = |path: &[u8]| {
@@ -48,11 +48,11 @@ impl Repository {
             path.canonicalize().map_err(GitError::file(path))
         };
         let (top, git_dir, common) = (real(top)?, real(git_dir)?, real(common)?);
-        // Its settings may name any folder as that of its files; only one that git would be found from is meant.
+        // Its settings may name any folder as its work tree; only one from which git would find it is accepted.
         let below = match folder.strip_prefix(&top) {
             Ok(below) if top.join(".git").symlink_metadata().is_ok() => below.to_owned(),
             Ok(_) | Err(_) => {
-                let why = format!("its settings name {} as the folder of its files", top.display());
+                let why = format!("its settings name {} as its work tree", top.display());
                 return Err(GitError::Unfit { path: folder, why });
             }
         };
@@ -60,17 +60,17 @@ impl Repository {
         Ok(Repository { git, top, git_dir, common, below, filters })
     }
 
-    /// The folder of its files.
+    /// The top folder of its work tree.
     pub fn top(&self) -> &Path {
         &self.top
     }
 
-    /// Where it keeps its HEAD and index.
+    /// The folder of its HEAD and index.
     pub(crate) fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    /// A filter that is not run and the files among these that need it, as a commit has them.
+    /// A filter that is not run, and those of the files that need it in a commit.
     pub(crate) async fn unfiltered<'a>(
         &self,
         commit: &Commit,
@@ -81,13 +81,13 @@ impl Repository {
         }
         let paths: Vec<u8> = files.flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
         let mut needed: BTreeMap<&OsStr, Vec<String>> = BTreeMap::new();
-        // As the commit has the attributes, and as the work tree has them: one of the two is enough.
+        // With the attributes of the commit, and with those of the work tree: one match is enough.
         let source = format!("--source={commit}");
         for args in
             [&["check-attr", "-z", "--stdin", &source, "filter"][..], &["check-attr", "-z", "--stdin", "filter"]]
         {
-            let said = self.git.run(args, &paths).await?;
-            let fields: Vec<&[u8]> = said.out.split(|byte| *byte == 0).collect();
+            let output = self.git.run(args, &paths).await?;
+            let fields: Vec<&[u8]> = output.out.split(|byte| *byte == 0).collect();
             for entry in fields.chunks_exact(3) {
                 if let Some(filter) = self.filters.get(OsStr::from_bytes(entry[2])) {
                     needed.entry(filter).or_default().push(String::from_utf8_lossy(entry[0]).into_owned());
@@ -103,12 +103,12 @@ impl Repository {
         }))
     }
 
-    /// Where it keeps objects and refs; linked worktrees share it.
+    /// The folder of its objects and refs; linked worktrees share it.
     pub fn common(&self) -> &Path {
         &self.common
     }
 
-    /// The way from the top to the folder that it was found from.
+    /// The path from the top to the folder in which it was found.
     pub fn below(&self) -> &Path {
         &self.below
     }
@@ -118,46 +118,46 @@ impl Repository {
         &self.git
     }
 
-    /// The commit that its HEAD is at.
+    /// The commit of its HEAD.
     pub async fn head(&self) -> Result<Commit, GitError> {
         find_commit(&self.git, "HEAD").await?.ok_or_else(|| GitError::Unborn(self.top.clone()))
     }
 
-    /// The commit that goes by this name: a branch, a tag, or its own.
+    /// The commit with this name: a branch, a tag, or an id.
     pub async fn commit(&self, name: &str) -> Result<Commit, GitError> {
         let missing = || GitError::NoCommit { name: name.to_owned(), repository: self.top.clone() };
         find_commit(&self.git, name).await?.ok_or_else(missing)
     }
 
-    /// Keeps a commit from being cleaned up, under a ref of ours.
+    /// Protects a commit from pruning, under a ref of ours.
     pub async fn pin(&self, name: &str, commit: &Commit) -> Result<(), GitError> {
-        self.git.done(&["update-ref", name, commit.as_str()], &[]).await.map(|_said| ())
+        self.git.done(&["update-ref", name, commit.as_str()], &[]).await.map(|_output| ())
     }
 
-    /// The files that differ from HEAD or that git does not know, ignored ones apart.
+    /// The files that differ from HEAD or are untracked, except ignored ones.
     pub async fn uncommitted(&self) -> Result<Vec<String>, GitError> {
-        // What is not committed inside a submodule is not looked at: nothing of its settings is run.
+        // Changes inside a submodule are not examined: none of its settings is used.
         let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
-        let said = self.git.done(&[&args[..], &["--ignore-submodules=dirty"]].concat(), &[]).await?;
-        let names = said.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+        let output = self.git.done(&[&args[..], &["--ignore-submodules=dirty"]].concat(), &[]).await?;
+        let names = output.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    /// HEAD with everything that is not committed, as a commit under the ref `pin`; HEAD itself if there is nothing. The
-    /// user's index, files, stash and refs stay as they are: `scratch` is where an index of our own is kept meanwhile.
+    /// HEAD with all uncommitted changes, as a commit under the ref `pin`; HEAD itself if there are none. The user's
+    /// index, files, stash and refs stay as they are: `scratch` is the path of a temporary index.
     pub async fn snapshot_dirty(&self, scratch: &Path, pin: &str) -> Result<Commit, GitError> {
         let head = self.head().await?;
         let staging = StagingIndex::merged(self.git.clone(), &self.git_dir.join("index"), scratch, &head).await?;
         staging.stage_all(&self.top).await?;
-        let commit = staging.commit(&head, "Uncommitted work, as it was when an agent began").await?;
+        let commit = staging.commit(&head, "Uncommitted changes when an agent started").await?;
         self.pin(pin, &commit).await?;
         Ok(commit)
     }
 }
 
-/// The commit of a name, if there is one.
+/// The commit with this name, if there is one.
 pub(crate) async fn find_commit(git: &Git, name: &str) -> Result<Option<Commit>, GitError> {
     let name = format!("{name}^{{commit}}");
-    let said = git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], &[]).await?;
-    Ok(Some(said).filter(|said| said.code == 0).and_then(|said| Commit::new(&said.text())))
+    let output = git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], &[]).await?;
+    Ok(Some(output).filter(|output| output.code == 0).and_then(|output| Commit::new(&output.text())))
 }

@@ -1,4 +1,4 @@
-//! Runs git in a folder, deaf to the user's hooks, prompts and surroundings.
+//! Runs git in a folder, without the user's hooks, prompts and environment.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::GitError;
 
-/// How long one command may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Timeout of one command.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Most bytes that are kept of what a command says on each stream.
+/// Maximum bytes kept of each output stream of a command.
 const MOST: u64 = 64 << 20;
 
-/// What holds for every command: no hooks, no watcher, no signing, no upkeep behind the user's back.
+/// Settings for every command: no hooks, no watcher, no signing, no background maintenance.
 const SETTINGS: [&str; 14] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -26,9 +26,9 @@ const SETTINGS: [&str; 14] = [
     "advice.detachedHead=false",
     "protocol.file.allow=always",
     "submodule.recurse=false",
-    // What lends objects is not asked for its refs, least of all by a program that a repository names.
+    // The repository that lends objects is not asked for its refs, least of all by a program that a repository names.
     "core.alternateRefsCommand=:",
-    // What some file system takes for `.git` is nowhere a file's name.
+    // Names that some file systems treat as `.git` are never allowed.
     "core.protectHFS=true",
     "core.protectNTFS=true",
     // Many workers pin their commits in one repository at once.
@@ -42,31 +42,31 @@ pub struct Git {
     guardian: Guardian,
     folder: PathBuf,
     env: Vec<(OsString, OsString)>,
-    /// Settings besides those that always hold, each a key and a value. They are given by the environment, since a key may
-    /// hold any byte.
+    /// Additional settings, each a key and a value. They are passed in the environment, since a key may contain any
+    /// byte.
     settings: Vec<(OsString, OsString)>,
 }
 
-/// How a command ended, and what it said.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutput {
     /// Its exit code.
     pub code: i32,
     /// Its output.
     pub out: Vec<u8>,
-    /// Its complaints.
+    /// Its error output.
     pub err: String,
 }
 
 impl CommandOutput {
-    /// Its output as text, without the line end.
+    /// Its output as text, without the trailing line break.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.out).trim_end_matches('\n').to_owned()
     }
 }
 
 impl Git {
-    /// Git in this folder. Of the environment, what speaks of repositories is left out.
+    /// Git in this folder. Variables about repositories are removed from the environment.
     pub fn new(guardian: Guardian, folder: impl Into<PathBuf>, env: &[(OsString, OsString)]) -> Git {
         let mut env: Vec<_> =
             env.iter().filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_")).cloned().collect();
@@ -104,7 +104,7 @@ impl Git {
     }
 
     /// The settings as variables that git reads.
-    fn given(&self) -> impl Iterator<Item = (OsString, OsString)> {
+    fn settings_env(&self) -> impl Iterator<Item = (OsString, OsString)> {
         let count = ("GIT_CONFIG_COUNT".into(), self.settings.len().to_string().into());
         let each = self.settings.iter().enumerate().flat_map(|(n, (key, value))| {
             [
@@ -115,14 +115,14 @@ impl Git {
         std::iter::once(count).chain(each)
     }
 
-    /// The same for a repository whose settings others may have made: what is missing in it is fetched from nowhere,
-    /// since they would name the programs that fetch it.
+    /// The same for a repository whose settings are untrusted: missing objects are not fetched, since those settings
+    /// would name the programs for it.
     #[must_use]
     pub(crate) fn untrusting(self) -> Git {
         self.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "").with("GIT_NO_REPLACE_OBJECTS", "1")
     }
 
-    /// The opposite of `wary`.
+    /// The opposite of [`Git::untrusting`].
     #[must_use]
     pub(crate) fn trusting(mut self) -> Git {
         self.env.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH" && name != "GIT_ALLOW_PROTOCOL");
@@ -134,39 +134,39 @@ impl Git {
         &self.folder
     }
 
-    /// Runs a command that must succeed, and gives its output as text.
+    /// Runs a command that must succeed; returns its output as text.
     pub async fn text<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<String, GitError> {
         Ok(self.done(args, &[]).await?.text())
     }
 
     /// Runs a command that must succeed.
     pub async fn done<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<CommandOutput, GitError> {
-        let said = self.run(args, input).await?;
-        match said.code {
-            0 => Ok(said),
-            _ => Err(self.failed(args, &said)),
+        let output = self.run(args, input).await?;
+        match output.code {
+            0 => Ok(output),
+            _ => Err(self.failed(args, &output)),
         }
     }
 
-    /// The error of a command that ended badly.
-    pub(crate) fn failed<A: AsRef<OsStr>>(&self, args: &[A], said: &CommandOutput) -> GitError {
-        GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(said) }
+    /// The error of a failed command.
+    pub(crate) fn failed<A: AsRef<OsStr>>(&self, args: &[A], output: &CommandOutput) -> GitError {
+        GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(output) }
     }
 
-    /// The error of a command whose answer cannot be read.
-    pub(crate) fn odd(&self, command: &str, answer: &str) -> GitError {
-        let said = format!("an answer that cannot be read: {}", answer.chars().take(200).collect::<String>());
+    /// The error of a command with unexpected output.
+    pub(crate) fn unexpected_output(&self, command: &str, answer: &str) -> GitError {
+        let said = format!("unexpected output: {}", answer.chars().take(200).collect::<String>());
         GitError::Failed { command: command.to_owned(), folder: self.folder.clone(), said }
     }
 
-    /// Runs a command, however it ends; only what could not be run at all is an error.
+    /// Runs a command, whatever its exit code; only a failure to run it is an error.
     pub async fn run<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<CommandOutput, GitError> {
         let settings = SETTINGS.into_iter().flat_map(|setting| [OsString::from("-c"), OsString::from(setting)]);
         let mut program = Program::new("git", &self.folder).args(settings);
         program = program.args(args.iter().map(|arg| arg.as_ref().to_owned()));
-        program.env = self.env.iter().cloned().chain(self.given()).collect();
+        program.env = self.env.iter().cloned().chain(self.settings_env()).collect();
         (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
-        // It takes its locks away when it is asked to end; one that is killed leaves them in the user's repository.
+        // Git removes its locks when asked to end; a killed one leaves them in the user's repository.
         program.parting = ExitGrace::Patient;
         let unavailable = |error: &dyn std::fmt::Display| GitError::Unavailable(error.to_string());
         let mut process = self.guardian.spawn(program).await.map_err(|error| unavailable(&error))?;
@@ -174,7 +174,7 @@ impl Git {
         let work = async {
             let write = async {
                 if let Some(mut stdin) = stdin.take() {
-                    // One that does not read to the end has its reasons, and tells them.
+                    // A command that does not read all input reports the reason itself.
                     let _unread = stdin.write_all(input).await;
                 }
             };
@@ -198,9 +198,9 @@ impl Git {
         let too_long = |_elapsed| GitError::TooLong {
             command: shown(args),
             folder: self.folder.clone(),
-            seconds: PATIENCE.as_secs(),
+            seconds: COMMAND_TIMEOUT.as_secs(),
         };
-        tokio::time::timeout(PATIENCE, work).await.map_err(too_long)?
+        tokio::time::timeout(COMMAND_TIMEOUT, work).await.map_err(too_long)?
     }
 }
 
@@ -208,6 +208,6 @@ fn shown<A: AsRef<OsStr>>(args: &[A]) -> String {
     args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-fn complaint(said: &CommandOutput) -> String {
-    if said.err.is_empty() { format!("exit code {}", said.code) } else { said.err.clone() }
+fn complaint(output: &CommandOutput) -> String {
+    if output.err.is_empty() { format!("exit code {}", output.code) } else { output.err.clone() }
 }

@@ -1,28 +1,28 @@
-//! A throw-away checkout, whose files become those of any commit.
+//! A scratch checkout, which can show the files of any commit.
 
 use std::path::Path;
 
 use crate::confine::{MissingFilter, confine};
 use crate::{Checkout, CheckoutRequest, Commit, Git, GitError, Repository};
 
-/// What must not keep files of a commit out of it.
+/// Overrides settings that would leave out files of a commit.
 const PLAIN: [&str; 4] = ["-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"];
 
-/// A throw-away checkout.
+/// A scratch checkout.
 #[derive(Debug)]
 pub struct ScratchCheckout {
     checkout: Checkout,
 }
 
 impl ScratchCheckout {
-    /// Makes one, without files until a commit is shown. What an owner that died left in its place is removed.
+    /// Creates one, without files until a commit is shown. The remains of a previous owner's checkout are removed.
     pub async fn make(
         repository: &Repository,
         root: &Path,
-        order: CheckoutRequest,
+        request: CheckoutRequest,
     ) -> Result<ScratchCheckout, GitError> {
-        Checkout::remove_left(root, order.id)?;
-        Ok(ScratchCheckout { checkout: Checkout::make_empty(repository, root, order).await? })
+        Checkout::remove_left(root, request.id)?;
+        Ok(ScratchCheckout { checkout: Checkout::make_empty(repository, root, request).await? })
     }
 
     /// The folder with the files.
@@ -30,23 +30,23 @@ impl ScratchCheckout {
         self.checkout.path()
     }
 
-    /// Makes the files those of a commit. What is ignored stays, so that builds need not begin anew.
+    /// Checks out the files of a commit. Ignored files stay, so that builds need not start over.
     pub async fn show(&self, commit: &Commit) -> Result<(), GitError> {
-        // As in sealing, the settings of the checkout do not count: what ran in it may have changed them.
+        // As in sealing, the settings of the checkout do not apply: a program in it may have changed them.
         let git = self.checkout.outer().with("GIT_INDEX_FILE", self.folder().join(".git/index"));
         let git = confine(git, MissingFilter::Plain).await?.git;
         git.done(&[&PLAIN[..], &["read-tree", "--reset", "-u", commit.as_str()]].concat(), &[]).await?;
         git.done(&["clean", "-ffdq"], &[]).await?;
         let head = ["update-ref", "--no-deref", "HEAD", commit.as_str()];
-        self.checkout.git.done(&head, &[]).await.map(|_said| ())
+        self.checkout.git.done(&head, &[]).await.map(|_output| ())
     }
 
-    /// The user's repository for what nobody will look for there: new objects stay in this checkout.
+    /// The user's repository for temporary data: new objects stay in this checkout.
     pub fn aside(&self, repository: &Git) -> Git {
         repository.clone().with("GIT_OBJECT_DIRECTORY", self.folder().join(".git/objects"))
     }
 
-    /// A file for an index of our own.
+    /// The path of a temporary index.
     pub(crate) fn index(&self) -> std::path::PathBuf {
         self.folder().join(".git/bosun-index")
     }

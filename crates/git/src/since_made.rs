@@ -1,8 +1,8 @@
-//! What changed in a large checkout since git wrote its files: found by one walk, so that git need not look at each file.
+//! Finds changes in a large checkout since git wrote its files, by one walk, so that git need not examine each file.
 //!
-//! Many builds of git know times to the second. They read every file again, each time they look, that was written in the
-//! second of its index or later: of a large checkout that would be a good part of the files. The index that we keep of it
-//! has the time of the next second therefore, and what changed until then is forgotten in it.
+//! Many builds of git store times in seconds. Each time, they read every file again that was written in the second of
+//! its index or later: in a large checkout that would be many files. Therefore the index that we keep has the time of
+//! the next second, and entries of files that changed until then are reset in it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -19,11 +19,11 @@ use crate::checkout::Checkout;
 use crate::staging::{OwnIndex, StagingIndex};
 use crate::{Git, GitError};
 
-/// Bytes of an index whose files take longer to read again than to look at.
+/// The size of an index from which a walk is faster than reading files again.
 const LARGE: u64 = 4 << 20;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Most bytes of the names of files that git is asked about one by one.
+/// Maximum bytes of file names that are passed to git one by one.
 const MOST: usize = 64 << 10;
 
 impl Checkout {
@@ -44,7 +44,7 @@ impl Checkout {
         date().map_err(GitError::file(&made))
     }
 
-    /// What changed since its files were written, if it has very many of them and nothing is in the way of knowing.
+    /// The changes since its files were written, if it is large and they can be determined.
     pub(crate) async fn changes(&self) -> Option<FileChanges> {
         if !is_large(&self.made_index()) {
             return None;
@@ -54,22 +54,22 @@ impl Checkout {
         let look = move || host::changed_since(&path, OsStr::new(".git"), &since, MOST);
         let looked = tokio::task::spawn_blocking(look).await;
         looked.unwrap_or_else(|stopped| Err(io::Error::other(stopped))).unwrap_or_else(|error| {
-            tracing::info!(path = %self.path.display(), %error, "what changed in a checkout cannot be seen");
+            tracing::info!(path = %self.path.display(), %error, "cannot determine the changes in a checkout");
             None
         })
     }
 
-    /// An index of our own that knows the files as git wrote them.
+    /// A temporary index with the files as git wrote them.
     pub(crate) async fn stage_made(&self, git: Git, changes: Option<&FileChanges>) -> Result<StagingIndex, GitError> {
         let scratch = self.root.join(format!("{}.index", self.record.id.task));
         match changes.is_none() && is_large(&self.made_index()) {
-            // Git would not see what changed in the second in which it was made.
+            // Git would miss changes in the second in which it was written.
             true => StagingIndex::of(git, &scratch, self.base()).await,
             false => StagingIndex::copied(git, &self.made_index(), &scratch, self.base()).await,
         }
     }
 
-    /// Brings everything into the index.
+    /// Adds all files to the index.
     pub(crate) async fn stage(
         &self,
         staging: &StagingIndex,
@@ -80,11 +80,11 @@ impl Checkout {
         staging.read_again(&self.early(changes)?).await?;
         match own {
             OwnIndex::Same => self.stage_changes(staging, changes).await,
-            OwnIndex::Else | OwnIndex::LeavesOut => staging.add_all(&self.path).await,
+            OwnIndex::Different | OwnIndex::LeavesOut => staging.add_all(&self.path).await,
         }
     }
 
-    /// The files that changed before the time that the index has.
+    /// The files that changed before the time of the index.
     fn early<'a>(&self, changes: &'a FileChanges) -> Result<Vec<&'a Path>, GitError> {
         let made = fs::metadata(self.made_index()).map_err(GitError::file(self.made_index()))?;
         let is_early = |change: &&FileChange| !change.is_folder && change.at < (made.mtime(), made.mtime_nsec());
@@ -98,14 +98,14 @@ impl Checkout {
         }
         match staging.add(&self.path, &paths).await {
             Err(error) => {
-                tracing::info!(path = %self.path.display(), %error, "git looks at every file of a checkout");
+                tracing::info!(path = %self.path.display(), %error, "git examines every file of a checkout");
                 staging.add_all(&self.path).await
             }
             Ok(()) => Ok(()),
         }
     }
 
-    /// The files that changed, and the folders in which anything may have been put, moved or removed.
+    /// The changed files, and the folders whose entries may have changed.
     async fn concerned(&self, changes: &FileChanges) -> Result<BTreeSet<PathBuf>, GitError> {
         let (top, below): (Vec<&FileChange>, Vec<&FileChange>) =
             changes.all.iter().partition(|change| change.path.as_os_str().is_empty());
@@ -116,10 +116,10 @@ impl Checkout {
         Ok(paths)
     }
 
-    /// The names at the top that are new or gone. What was moved to a name that was there before has changed itself.
+    /// The names at the top that are new or gone. A file moved onto an existing name counts as changed itself.
     async fn at_the_top(&self) -> Result<Vec<PathBuf>, GitError> {
-        let said = self.outer().done(&["ls-tree", "--name-only", "-z", self.base().as_str()], &[]).await?;
-        let names = said.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let output = self.outer().done(&["ls-tree", "--name-only", "-z", self.base().as_str()], &[]).await?;
+        let names = output.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         let mut gone: BTreeSet<OsString> = names.map(|name| OsStr::from_bytes(name).to_owned()).collect();
         let mut paths = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(GitError::file(&self.path))? {
@@ -133,7 +133,7 @@ impl Checkout {
     }
 }
 
-/// Whether an index is that of very many files.
+/// Whether an index lists very many files.
 pub(crate) fn is_large(index: &Path) -> bool {
     fs::metadata(index).is_ok_and(|found| found.len() >= LARGE)
 }

@@ -1,4 +1,4 @@
-//! A whole folder as a tree, through an index of our own: whoever works in the folder keeps theirs.
+//! Makes a tree of a whole folder, through a temporary index: the folder's own index is not changed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use crate::run::CommandOutput;
 use crate::{Commit, Git, GitError};
 
-/// Who commits when git knows nobody.
-pub(crate) const NOBODY: (&str, &str) = ("Bosun worker", "worker@bosun.invalid");
+/// The committer when git has no user name.
+pub(crate) const DEFAULT_COMMITTER: (&str, &str) = ("Bosun worker", "worker@bosun.invalid");
 
-/// What must not change how a folder is read: parts that are left out, caches beside an index, and refusals of line ends.
+/// Overrides settings that change how a folder is read: excluded parts, caches beside an index, and line-ending checks.
 pub(crate) const PLAIN: [&str; 8] = [
     "-c",
     "core.untrackedCache=false",
@@ -24,27 +24,27 @@ pub(crate) const PLAIN: [&str; 8] = [
     "advice.addEmbeddedRepo=false",
 ];
 
-/// How git speaks of a folder that it may not read.
+/// Git's message for a folder that it may not read.
 const UNREAD: &str = "could not open directory";
 
-/// How much of two files is compared at a time.
+/// Bytes of two files compared at a time.
 const CHUNK: usize = 64 << 10;
 
-/// Most files that are named in an error.
+/// Maximum number of files named in an error.
 const NAMED: usize = 10;
 
-/// What the folder's own index says.
+/// How the folder's own index compares with ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OwnIndex {
-    /// The same as ours.
+    /// It is the same.
     Same,
-    /// Something else.
-    Else,
-    /// Something else, and that files are left out of the folder on purpose.
+    /// It differs.
+    Different,
+    /// It differs, and excludes files from the folder on purpose.
     LeavesOut,
 }
 
-/// An index of our own; dropping it removes its file.
+/// A temporary index; dropping it removes its file.
 #[derive(Debug)]
 pub(crate) struct StagingIndex {
     git: Git,
@@ -52,21 +52,21 @@ pub(crate) struct StagingIndex {
 }
 
 impl StagingIndex {
-    /// Begins with a copy of the index at `from`, or with what `otherwise` holds if there is none.
+    /// Starts with a copy of the index at `from`, or with the content of `otherwise` if there is none.
     pub(crate) async fn copied(
         git: Git,
         from: &Path,
         index: &Path,
-        otherwise: &Commit,
+        differing_entries: &Commit,
     ) -> Result<StagingIndex, GitError> {
         let staging = StagingIndex::new(git, index);
         match copy(from, index).map_err(GitError::file(from))? {
             true => Ok(staging),
-            false => staging.filled(otherwise).await,
+            false => staging.filled(differing_entries).await,
         }
     }
 
-    /// Begins with what a commit holds, and knows nothing of the state of files.
+    /// Starts with the content of a commit, without file states.
     pub(crate) async fn of(git: Git, index: &Path, commit: &Commit) -> Result<StagingIndex, GitError> {
         StagingIndex::new(git, index).filled(commit).await
     }
@@ -82,7 +82,7 @@ impl StagingIndex {
         staging
     }
 
-    /// The same, unless a merge is under way in the index.
+    /// Like [`StagingIndex::copied`], but fails if a merge is in progress in the index.
     pub(crate) async fn merged(
         git: Git,
         from: &Path,
@@ -94,35 +94,36 @@ impl StagingIndex {
         Ok(staging)
     }
 
-    /// Brings in everything that is in the folder and not ignored, whatever marks in the index would hide.
+    /// Adds all files in the folder that are not ignored, regardless of marks in the index that would hide them.
     pub(crate) async fn stage_all(&self, folder: &Path) -> Result<(), GitError> {
         self.unmark(folder).await?;
         self.add_all(folder).await
     }
 
-    /// The same of an index without such marks, but for files that are left out and not there.
+    /// Like [`StagingIndex::stage_all`] for an index without such marks, except for files that are excluded and
+    /// missing.
     pub(crate) async fn add_all(&self, folder: &Path) -> Result<(), GitError> {
         let args: Vec<&str> = PLAIN.into_iter().chain(["add", "--all", "--sparse", "--", "."]).collect();
         let git = self.git.at(folder);
-        let said = self.write(&git, &args, &[]).await?;
-        // Git leaves out a folder that it may not read and takes what it knew there for removed, and calls that success.
-        if said.err.contains(UNREAD) { Err(git.failed(&args, &said)) } else { Ok(()) }
+        let output = self.write(&git, &args, &[]).await?;
+        // Git skips a folder that it may not read, treats its known files as removed, and reports success.
+        if output.err.contains(UNREAD) { Err(git.failed(&args, &output)) } else { Ok(()) }
     }
 
-    /// Brings in what is at some paths or below them and not ignored, as far as it differs from what the index has.
+    /// Adds the files at or below some paths that are not ignored and differ from the index.
     pub(crate) async fn add(&self, folder: &Path, paths: &BTreeSet<PathBuf>) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
         let git = self.git.at(folder);
         let list = |command: &[&'static str]| -> Vec<&OsStr> {
-            let words = PLAIN.into_iter().chain(["--literal-pathspecs"]).chain(command.iter().copied());
-            words.map(OsStr::new).chain([OsStr::new("--")]).chain(paths.iter().map(AsRef::as_ref)).collect()
+            let options = PLAIN.into_iter().chain(["--literal-pathspecs"]).chain(command.iter().copied());
+            options.map(OsStr::new).chain([OsStr::new("--")]).chain(paths.iter().map(AsRef::as_ref)).collect()
         };
         let known = list(&["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"]);
         let others = list(&["ls-files", "-z", "--others", "--exclude-standard"]);
         let (known, new) = tokio::try_join!(git.done(&known, &[]), git.done(&others, &[]))?;
-        // Git leaves out a folder that it may not read, and calls that success.
+        // Git skips a folder that it may not read, and reports success.
         if new.err.contains(UNREAD) {
             return Err(git.failed(&others, &new));
         }
@@ -130,42 +131,42 @@ impl StagingIndex {
         if differ.is_empty() {
             return Ok(());
         }
-        // Only what git would bring in itself: it refuses paths that are ignored.
+        // Only files that git would add itself: it refuses ignored paths.
         let add = ["--literal-pathspecs", "add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
         let add: Vec<&str> = PLAIN.into_iter().chain(add).collect();
-        self.write(&git, &add, &differ).await.map(|_said| ())
+        self.write(&git, &add, &differ).await.map(|_output| ())
     }
 
-    /// What was brought in, as a tree.
+    /// The index as a tree.
     pub(crate) async fn tree(&self) -> Result<String, GitError> {
         self.git.text(&["write-tree"]).await
     }
 
-    /// What was brought in, on top of a commit; that commit itself if it holds the same.
+    /// The index as a commit on top of `parent`; `parent` itself if the trees are equal.
     pub(crate) async fn commit(&self, parent: &Commit, message: &str) -> Result<Commit, GitError> {
         let tree = self.tree().await?;
         if self.git.text(&["rev-parse", &format!("{parent}^{{tree}}")]).await? == tree {
             return Ok(parent.clone());
         }
-        let git = if self.is_known().await? { self.git.clone() } else { as_nobody(self.git.clone()) };
+        let git = if self.is_known().await? { self.git.clone() } else { with_default_committer(self.git.clone()) };
         let name = git.done(&["commit-tree", "-p", parent.as_str(), &tree], message.as_bytes()).await?.text();
         let folder = git.folder().to_owned();
         Commit::new(&name).ok_or(GitError::Failed { command: "commit-tree".into(), folder, said: name })
     }
 
-    /// The repositories inside the folder: of them only the commit they are at can be brought in.
+    /// The nested repositories in the folder: only their current commit can be added.
     pub(crate) async fn repositories(&self, folder: &Path) -> Result<Vec<String>, GitError> {
-        let said = self.git.done(&["ls-files", "--stage", "-z"], &[]).await?;
-        let links = said.out.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        let output = self.git.done(&["ls-files", "--stage", "-z"], &[]).await?;
+        let links = output.out.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
         let paths = links.filter_map(|entry| Some(os(&entry[entry.iter().position(|byte| *byte == b'\t')? + 1..])));
         let known = paths.filter(|path| folder.join(path).join(".git").symlink_metadata().is_ok());
         Ok(known.map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     async fn require_merged(&self) -> Result<(), GitError> {
-        let said = self.git.done(&["ls-files", "--unmerged", "-z"], &[]).await?;
+        let output = self.git.done(&["ls-files", "--unmerged", "-z"], &[]).await?;
         let mut files: Vec<String> =
-            entries(&said.out).filter_map(|entry| entry.split_once('\t').map(|(_, path)| path.to_owned())).collect();
+            entries(&output.out).filter_map(|entry| entry.split_once('\t').map(|(_, path)| path.to_owned())).collect();
         files.dedup();
         self.unmerged(files)
     }
@@ -176,12 +177,12 @@ impl StagingIndex {
         if files.is_empty() { Ok(()) } else { Err(GitError::Unmerged { path, files }) }
     }
 
-    /// Takes off the marks that say not to look at a file, unless the file is left out on purpose.
+    /// Removes marks that hide changes of a file, unless the file is excluded on purpose.
     async fn unmark(&self, folder: &Path) -> Result<(), GitError> {
         let IndexMarks { assumed, skipped } = IndexMarks::read(&self.git).await?;
-        let there = skipped.into_iter().filter(|path| is_there(folder, path)).collect();
+        let existing = skipped.into_iter().filter(|path| is_there(folder, path)).collect();
         self.mark("--no-assume-unchanged", assumed).await?;
-        self.mark("--no-skip-worktree", there).await
+        self.mark("--no-skip-worktree", existing).await
     }
 
     async fn mark(&self, option: &str, paths: Vec<Vec<u8>>) -> Result<(), GitError> {
@@ -189,19 +190,19 @@ impl StagingIndex {
             return Ok(());
         }
         let paths: Vec<u8> = paths.into_iter().flat_map(|path| path.into_iter().chain([0])).collect();
-        self.write(&self.git, &["update-index", option, "-z", "--stdin"], &paths).await.map(|_said| ())
+        self.write(&self.git, &["update-index", option, "-z", "--stdin"], &paths).await.map(|_output| ())
     }
 
-    /// Takes over what the folder's own index at `own` says: which files count though they are ignored, which do not count
-    /// any more, and which are left out on purpose. Whoever works in the folder writes that index, so nothing that it says
-    /// of the state of files is believed: what it has otherwise than `base` is read anew, and what it has as `base` does
-    /// is looked at as this index knows it.
+    /// Adopts the entries of the folder's own index at `own`: which files count although ignored, which no longer
+    /// count, and which are excluded on purpose. The agent in the folder can write that index, so its file states are
+    /// not trusted: entries that differ from `base` are read again, and entries equal to `base` keep the state known to
+    /// this index.
     pub(crate) async fn follow(&self, folder: &Path, own: &Path, base: &Commit) -> Result<OwnIndex, GitError> {
         let theirs = self.theirs();
         if !copy(own, &theirs).map_err(GitError::file(own))? {
-            return Ok(OwnIndex::Else);
+            return Ok(OwnIndex::Different);
         }
-        // Most of them never write it.
+        // Most agents never write it.
         if is_same(&theirs, &self.index).map_err(GitError::file(&theirs))? {
             return Ok(OwnIndex::Same);
         }
@@ -210,16 +211,16 @@ impl StagingIndex {
         skipped.retain(|path| !is_there(folder, path));
         // Git lists files in the order of their bytes.
         let is_skipped = |path: &[u8]| skipped.binary_search_by(|it| it.as_slice().cmp(path)).is_ok();
-        let anew = self.otherwise(&git, base, |path| is_there(folder, path) || is_skipped(path)).await?;
-        if !anew.is_empty() {
-            self.write(&self.git, &["update-index", "-z", "--index-info"], &anew).await?;
+        let entries_to_read = self.otherwise(&git, base, |path| is_there(folder, path) || is_skipped(path)).await?;
+        if !entries_to_read.is_empty() {
+            self.write(&self.git, &["update-index", "-z", "--index-info"], &entries_to_read).await?;
         }
-        let says = if skipped.is_empty() { OwnIndex::Else } else { OwnIndex::LeavesOut };
+        let kind = if skipped.is_empty() { OwnIndex::Different } else { OwnIndex::LeavesOut };
         self.mark("--skip-worktree", skipped).await?;
-        Ok(says)
+        Ok(kind)
     }
 
-    /// Forgets the state of files, so that they are read again.
+    /// Resets the states of files, so that they are read again.
     pub(crate) async fn read_again(&self, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
@@ -230,50 +231,50 @@ impl StagingIndex {
         if known.is_empty() {
             return Ok(());
         }
-        self.write(&self.git, &["update-index", "-z", "--index-info"], &known).await.map(|_said| ())
+        self.write(&self.git, &["update-index", "-z", "--index-info"], &known).await.map(|_output| ())
     }
 
-    /// Runs a command that writes the index. One with a time ahead keeps it: it counts for the files that are known, and
-    /// the next command would read them again.
+    /// Runs a command that writes the index. An index with a time in the future keeps that time: it applies to the
+    /// known files, and the next command would read them again.
     async fn write(&self, git: &Git, args: &[&str], input: &[u8]) -> Result<CommandOutput, GitError> {
         let before = self.metadata()?;
-        let said = git.done(args, input).await?;
+        let output = git.done(args, input).await?;
         let is_ahead = before.modified().ok() > self.metadata()?.modified().ok();
         if is_ahead {
             date(&self.index, &before).map_err(GitError::file(&self.index))?;
         }
-        Ok(said)
+        Ok(output)
     }
 
     fn metadata(&self) -> Result<fs::Metadata, GitError> {
         fs::metadata(&self.index).map_err(GitError::file(&self.index))
     }
 
-    /// What another index has otherwise than `base`, as git takes it for this one: without the state of files, so that
-    /// they are read again. The contents may be known in the folder's own repository alone.
+    /// The entries of another index that differ from `base`, as input for this one: without file states, so that the
+    /// files are read again. Their contents may exist only in the folder's own repository.
     async fn otherwise(&self, git: &Git, base: &Commit, counts: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, GitError> {
         let args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base.as_str()];
-        let said = git.done(&args, &[]).await?;
-        let mut fields = said.out.split(|byte| *byte == 0).filter(|field| !field.is_empty());
-        let (mut anew, mut unmerged) = (Vec::new(), Vec::new());
+        let output = git.done(&args, &[]).await?;
+        let mut fields = output.out.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+        let (mut entries_to_read, mut unmerged) = (Vec::new(), Vec::new());
         while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
             let change = String::from_utf8_lossy(change);
             let words: Vec<&str> = change.split(' ').collect();
-            let [_, mode, _, id, kind] = words[..] else { return Err(git.odd("diff-index", &change)) };
+            let [_, mode, _, id, kind] = words[..] else { return Err(git.unexpected_output("diff-index", &change)) };
             if kind == "U" {
                 unmerged.push(String::from_utf8_lossy(path).into_owned());
             } else if mode == "000000" || counts(path) {
-                anew.extend_from_slice(format!("{mode} {id} 0\t").as_bytes());
-                anew.extend_from_slice(path);
-                anew.push(0);
+                entries_to_read.extend_from_slice(format!("{mode} {id} 0\t").as_bytes());
+                entries_to_read.extend_from_slice(path);
+                entries_to_read.push(0);
             }
         }
         unmerged.dedup();
         self.unmerged(unmerged)?;
-        Ok(anew)
+        Ok(entries_to_read)
     }
 
-    /// Where another index is looked at.
+    /// The path for a copy of another index.
     fn theirs(&self) -> PathBuf {
         self.index.with_added_extension("theirs")
     }
@@ -286,7 +287,7 @@ impl StagingIndex {
         for path in [self.index.clone(), self.index.with_added_extension("lock"), self.theirs()] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(path = %path.display(), %error, "an index of our own stays");
+                    tracing::warn!(path = %path.display(), %error, "cannot remove a temporary index");
                 }
                 Ok(()) | Err(_) => {}
             }
@@ -300,20 +301,20 @@ impl Drop for StagingIndex {
     }
 }
 
-/// The files of an index that git is told not to look at.
+/// The files of an index whose changes git ignores.
 #[derive(Debug, Default)]
 struct IndexMarks {
-    /// Taken for unchanged.
+    /// Assumed unchanged.
     assumed: Vec<Vec<u8>>,
-    /// Left out of the folder.
+    /// Excluded from the folder.
     skipped: Vec<Vec<u8>>,
 }
 
 impl IndexMarks {
     async fn read(git: &Git) -> Result<IndexMarks, GitError> {
-        let said = git.done(&["ls-files", "-v", "-z"], &[]).await?;
+        let output = git.done(&["ls-files", "-v", "-z"], &[]).await?;
         let mut marks = IndexMarks::default();
-        for entry in said.out.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
+        for entry in output.out.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
             let (mark, path) = (entry[0], &entry[2..]);
             if mark.eq_ignore_ascii_case(&b's') {
                 marks.skipped.push(path.to_vec());
@@ -350,14 +351,14 @@ fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-fn as_nobody(git: Git) -> Git {
-    let (name, email) = NOBODY;
+fn with_default_committer(git: Git) -> Git {
+    let (name, email) = DEFAULT_COMMITTER;
     ["AUTHOR", "COMMITTER"]
         .into_iter()
         .fold(git, |git, who| git.with(&format!("GIT_{who}_NAME"), name).with(&format!("GIT_{who}_EMAIL"), email))
 }
 
-/// Copies an index with its time, by which git knows what may have changed since; tells whether there was one.
+/// Copies an index with its time, which git uses to detect changes; returns whether there was one.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(from) {
         Ok(found) if found.is_file() => {
@@ -371,7 +372,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
     }
 }
 
-/// Gives a file the time of another.
+/// Sets a file's time to that of another.
 fn date(path: &Path, as_of: &fs::Metadata) -> io::Result<()> {
     File::options().write(true).open(path)?.set_times(FileTimes::new().set_modified(as_of.modified()?))
 }

@@ -1,4 +1,4 @@
-//! What a landing puts in place: new files and a new index, made in a folder of ours beside the work tree's own.
+//! Prepares the new files and the new index of a landing, in a folder of ours on the same file system.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,33 +12,33 @@ use crate::move_files::has_files;
 use crate::staging::{PLAIN, copy};
 use crate::{Commit, Git, GitError, Repository};
 
-/// How the folder is called, and how many may be left of landings that were killed.
+/// The name of the folder, and how many may remain from killed landings.
 const NAME: &str = "bosun-landing";
 const MOST: usize = 100;
 
-/// Who uses the folder, as a file in it.
+/// The file in it that names its user.
 pub(crate) const OWNER: &str = "owner";
 
-/// The index that is being put in place, as a file in it.
+/// The file in it with the index that is being installed.
 pub(crate) const PUT: &str = "index.put";
 
 /// New files and a new index.
 #[derive(Debug)]
 pub(crate) struct Swap {
     top: PathBuf,
-    /// The folder of ours, below the top.
+    /// Our folder, below the top.
     aside: PathBuf,
     /// The user's index.
     index: PathBuf,
-    /// What tells that somebody else wrote the user's index.
+    /// The metadata that reveals a write to the user's index.
     was: Option<(u64, u64, i64, i64)>,
 }
 
 impl Swap {
-    /// Makes the files in which the two commits differ, and the index that goes with them.
+    /// Writes the files in which the two commits differ, and the matching index.
     pub(crate) async fn prepare(repository: &Repository, from: &Commit, to: &Commit) -> Result<Swap, LandError> {
         if let Err(error) = clear_landings(repository).await {
-            tracing::info!(%error, "what killed landings left stays");
+            tracing::info!(%error, "cannot clean up after killed landings");
         }
         let top = repository.top().to_owned();
         let aside = make_aside(repository)?;
@@ -54,7 +54,7 @@ impl Swap {
         }
     }
 
-    /// The folder of ours, below the top.
+    /// Our folder, below the top.
     pub(crate) fn aside(&self) -> &Path {
         &self.aside
     }
@@ -67,34 +67,34 @@ impl Swap {
         }
         copy(&self.index, &self.new_index()).map_err(GitError::file(&self.index))?;
         copy(&self.index, &self.old_index()).map_err(GitError::file(&self.index))?;
-        // In an empty folder, git writes exactly the files that differ, as it would write them here.
+        // In an empty folder, git writes exactly the files that differ, as it would write them in the work tree.
         let git = repository.git().at(&new).with("GIT_DIR", repository.git_dir()).with("GIT_WORK_TREE", &new);
         let git = git.with("GIT_INDEX_FILE", self.new_index());
         let args = [&PLAIN[..], &["read-tree", "-m", "-u", from.as_str(), to.as_str()]].concat();
-        let said = git.run(&args, &[]).await?;
-        match said.code {
+        let output = git.run(&args, &[]).await?;
+        match output.code {
             0 => Ok(()),
-            _ => Err(LandError::Unplaced(said.err.lines().take(20).collect::<Vec<_>>().join("; "))),
+            _ => Err(LandError::Unplaced(output.err.lines().take(20).collect::<Vec<_>>().join("; "))),
         }
     }
 
-    /// Makes the new index the user's, unless somebody has written theirs meanwhile.
+    /// Installs the new index, unless the user's index was written meanwhile.
     pub(crate) async fn install(&self, git: &Git) -> Result<(), LandError> {
         let own = git.clone().with("GIT_INDEX_FILE", self.new_index());
         own.run(&["update-index", "-q", "--refresh"], &[]).await?;
         if stamp(&self.index) != self.was {
-            return Err(LandError::Saved(vec!["the index (something was staged)".into()]));
+            return Err(LandError::Saved(vec!["the index (it was changed)".into()]));
         }
         self.put_index(&self.new_index()).map_err(LandError::Git)
     }
 
-    /// Gives the user the old index back.
+    /// Restores the user's old index.
     pub(crate) fn restore_index(&self) -> Result<(), GitError> {
         self.put_index(&self.old_index())
     }
 
-    /// Puts an index in place as git does: whoever holds the lock comes first. The lock is a second name of a file in
-    /// our folder, so that one that is left by a kill can be told from everybody else's.
+    /// Installs an index as git does, under the lock. The lock is a hard link to a file in our folder, so that one left
+    /// by a kill can be recognised as ours.
     fn put_index(&self, from: &Path) -> Result<(), GitError> {
         let lock = self.index.with_added_extension("lock");
         let put = || -> io::Result<()> {
@@ -108,7 +108,7 @@ impl Swap {
             match fs::hard_link(&own, &lock) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-                // Another file system, or one without second names.
+                // Another file system, or one without hard links.
                 Err(_cannot) => fs::File::options().write(true).create_new(true).open(&lock)?.write_all(&bytes)?,
             }
             fs::rename(&lock, &self.index)
@@ -116,14 +116,14 @@ impl Swap {
         put().map_err(GitError::file(&lock))
     }
 
-    /// Removes what is not used.
+    /// Removes the folder.
     pub(crate) fn discard(&self) {
-        // What could not be put back stays.
+        // Files that could not be restored stay.
         if !has_files(&self.folder().join("old")) {
             let removed = host::remove_below(&self.top, &self.aside).map(|_removed| ());
             match removed {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::info!(path = %self.aside.display(), %error, "a folder of ours stays");
+                    tracing::info!(path = %self.aside.display(), %error, "cannot remove the landing folder");
                 }
                 Ok(()) | Err(_) => {}
             }
@@ -143,20 +143,20 @@ impl Swap {
     }
 }
 
-/// The folders that landings may make on the file system of the work tree, below its top: in the repository, or where that
-/// is elsewhere beside the files.
+/// The folders that landings may create on the file system of the work tree, below its top: in the repository, or, if
+/// that is elsewhere, beside the files.
 pub(crate) fn places(repository: &Repository) -> impl Iterator<Item = PathBuf> {
     let inside = repository.git_dir() == repository.top().join(".git");
     let (parent, dot) = if inside { (PathBuf::from(".git"), "") } else { (PathBuf::new(), ".") };
     (1..=MOST).map(move |n| parent.join(format!("{dot}{NAME}-{n}")))
 }
 
-/// Makes a folder of our own.
+/// Creates a folder of our own.
 fn make_aside(repository: &Repository) -> Result<PathBuf, GitError> {
     for aside in places(repository) {
         match fs::create_dir(repository.top().join(&aside)) {
             Ok(()) => return Ok(aside),
-            // One that was killed left it, with what it had taken away.
+            // A killed landing left it, with the files it had moved away.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(GitError::file(repository.top().join(&aside))(error)),
         }

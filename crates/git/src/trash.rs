@@ -1,5 +1,5 @@
-//! Checkouts that nobody needs. One whose work is kept is removed; any other is moved to the trash, where it stays for a
-//! while and can be brought back from.
+//! Discards unused checkouts. One whose work is sealed is removed; any other is moved to the trash, where it stays for
+//! a while and can be restored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,15 @@ pub(crate) const TRASH: &str = "trash";
 const NOTE: &str = "note.json";
 const CONTENT: &str = "checkout";
 
-/// Most bytes of a note.
+/// Maximum bytes of a note.
 const MOST: u64 = 256 << 10;
 
-/// What became of a checkout that is not needed.
+/// The outcome of discarding a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiscardOutcome {
-    /// Its work is kept in the user's repository, and it is gone.
+    /// Its work is sealed in the user's repository, and it was removed.
     Removed(RemovedFiles),
-    /// It is in the trash, since not all of it could be kept.
+    /// It is in the trash, since not all of its work could be sealed.
     Trashed {
         /// Its name there.
         name: String,
@@ -43,7 +43,7 @@ pub enum DiscardOutcome {
 pub struct TrashedCheckout {
     /// Its name there.
     pub name: String,
-    /// Whose it was.
+    /// Its session and task.
     pub id: CheckoutId,
     /// When it was put there.
     pub at: Timestamp,
@@ -58,12 +58,12 @@ struct TrashNote {
 }
 
 impl Checkout {
-    /// Every checkout below a home, whatever state it is in.
+    /// All checkouts below a home, in any state.
     pub fn all(git: &Git, home: &Home) -> Vec<Checkout> {
         let mut all = Vec::new();
         let Ok(top) = home.root().canonicalize() else { return all };
         for (root, session) in names::<SessionId>(&top.join(CHECKOUTS)) {
-            // A link is none of ours, wherever it leads.
+            // A link is not ours, wherever it leads.
             if !root.canonicalize().is_ok_and(|real| real == root) {
                 continue;
             }
@@ -77,30 +77,30 @@ impl Checkout {
         all
     }
 
-    /// Whether a process that lives may work in it.
+    /// Whether a live process may work in it.
     pub fn is_in_use(&self) -> bool {
         holder(&self.root, self.record.id).is_some()
     }
 
-    /// Does away with it: removes it if all that was made in it is kept, else puts it into the trash. Refused while
-    /// somebody may work in it.
+    /// Discards it: removes it if all its work is sealed, else moves it to the trash. Refused while another process may
+    /// work in it.
     pub async fn discard(mut self, home: &Home, now: Timestamp) -> Result<DiscardOutcome, GitError> {
         self.require_free()?;
-        // Whatever keeps it from being seen is met again, and told, when it is sealed.
+        // Any error here occurs again, and is reported, when it is sealed.
         if self.is_as_sealed().await.unwrap_or(false) {
             return self.remove(home).await.map(DiscardOutcome::Removed);
         }
         match self.seal().await {
             Ok(sealed) if sealed.is_whole => self.remove(home).await.map(DiscardOutcome::Removed),
-            Ok(_partly) => self.put_away(home, now, "it holds repositories of its own, or is none any more".into()),
-            Err(error) => self.put_away(home, now, error.to_string()),
+            Ok(_partly) => self.move_to_trash(home, now, "it has nested repositories, or is no longer one".into()),
+            Err(error) => self.move_to_trash(home, now, error.to_string()),
         }
     }
 
-    /// Puts it into the trash as it is. Refused while somebody may work in it.
+    /// Moves it to the trash as it is. Refused while another process may work in it.
     pub fn trash(self, home: &Home, now: Timestamp, why: &str) -> Result<DiscardOutcome, GitError> {
         self.require_free()?;
-        self.put_away(home, now, why.to_owned())
+        self.move_to_trash(home, now, why.to_owned())
     }
 
     fn require_free(&self) -> Result<(), GitError> {
@@ -113,16 +113,16 @@ impl Checkout {
         let when = if is_large(&self.made_index()) { RemovalTime::Later } else { RemovalTime::Now };
         let removed = removal::remove(home, &below, &self.record.id.task.to_string(), when).await?;
         self.forget();
-        // What was made goes on from it and keeps it.
+        // The sealed work descends from the base and keeps it.
         let unpinned =
             self.git.at(&self.record.common).done(&["update-ref", "-d", &self.record.id.base_ref()], &[]).await;
         if let Err(error) = unpinned {
-            tracing::info!(%error, "a ref of a checkout that is gone stays");
+            tracing::info!(%error, "cannot remove the ref of a removed checkout");
         }
         Ok(removed)
     }
 
-    fn put_away(&self, home: &Home, now: Timestamp, why: String) -> Result<DiscardOutcome, GitError> {
+    fn move_to_trash(&self, home: &Home, now: Timestamp, why: String) -> Result<DiscardOutcome, GitError> {
         let name = format!("{}-{}", now.0, self.record.id.task);
         let place = Path::new(TRASH).join(&name);
         let folder = host::make_below(home.root(), &place).map_err(GitError::file(home.root().join(&place)))?;
@@ -133,7 +133,7 @@ impl Checkout {
         let below = Path::new(CHECKOUTS).join(self.record.id.below());
         match host::move_below(home.root(), &below, &place.join(CONTENT)) {
             Ok(()) => {}
-            // Somebody removed the folder; what is known of it is in the note.
+            // The folder was removed by another program; the record is in the note.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(GitError::file(&self.path)(error)),
         }
@@ -141,7 +141,7 @@ impl Checkout {
         Ok(DiscardOutcome::Trashed { name, why })
     }
 
-    /// Removes what is beside it.
+    /// Removes the files beside it.
     pub(crate) fn forget(&self) {
         let id = self.record.id;
         let beside = [CheckoutId::made_index, CheckoutId::made_at, CheckoutId::record, CheckoutId::lease];
@@ -149,7 +149,7 @@ impl Checkout {
             if let Err(error) = fs::remove_file(&path)
                 && error.kind() != std::io::ErrorKind::NotFound
             {
-                tracing::warn!(path = %path.display(), %error, "a file beside a checkout stays");
+                tracing::warn!(path = %path.display(), %error, "cannot remove a file beside a checkout");
             }
         }
     }
@@ -174,20 +174,20 @@ impl TrashedCheckout {
         home.trash_dir().join(&self.name).join(CONTENT)
     }
 
-    /// Brings it back to where it was; gives its path.
+    /// Restores it to its place; returns its path.
     pub fn restore(&self, home: &Home) -> Result<PathBuf, GitError> {
         let note = read_note(home, &self.name)?;
         let root = home.make_checkouts(self.id.session);
         let root = root.map_err(|error| GitError::File { path: home.checkouts_dir(), said: error.to_string() })?;
-        let back = Path::new(CHECKOUTS).join(self.id.below());
+        let target = Path::new(CHECKOUTS).join(self.id.below());
         let from = Path::new(TRASH).join(&self.name).join(CONTENT);
-        host::move_below(home.root(), &from, &back).map_err(GitError::file(self.path(home)))?;
+        host::move_below(home.root(), &from, &target).map_err(GitError::file(self.path(home)))?;
         note.record.write(&root)?;
         self.remove(home)?;
-        Ok(home.root().join(back))
+        Ok(home.root().join(target))
     }
 
-    /// Removes it for good.
+    /// Removes it permanently.
     pub fn remove(&self, home: &Home) -> Result<RemovedFiles, GitError> {
         let below = Path::new(TRASH).join(&self.name);
         host::remove_below(home.root(), &below).map_err(GitError::file(home.trash_dir().join(&self.name)))

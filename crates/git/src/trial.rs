@@ -1,8 +1,8 @@
-//! Merges tried on trees alone, any number of them in one command.
+//! Tries merges on trees alone, any number of them in one command.
 
 use crate::{Commit, Git, GitError};
 
-/// What the user's settings must not change about a merge.
+/// Overrides settings of the user that change a merge.
 const SETTINGS: [&str; 6] = [
     "merge.renames=true",
     "merge.directoryRenames=conflict",
@@ -15,22 +15,22 @@ const SETTINGS: [&str; 6] = [
 /// Two commits to be merged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TrialMerge<'a> {
-    /// What both began with; the log tells when absent.
+    /// The merge base; found from history when absent.
     pub(crate) base: Option<&'a Commit>,
     pub(crate) ours: &'a Commit,
     pub(crate) theirs: &'a Commit,
 }
 
-/// What a merge would be.
+/// The result of a trial merge.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TrialResult {
-    /// The merged tree; files that clash have marks.
+    /// The merged tree; conflicting files have markers.
     pub(crate) tree: String,
-    /// What clashed; nothing when all is well.
+    /// The conflict; none after a clean merge.
     pub(crate) end: Option<TrialConflict>,
 }
 
-/// What clashed in a merge.
+/// The conflict of a merge.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrialConflict {
     pub(crate) files: Vec<String>,
@@ -40,11 +40,11 @@ pub(crate) struct TrialConflict {
 impl TrialMerge<'_> {
     pub(crate) async fn run(self, git: &Git) -> Result<TrialResult, GitError> {
         let mut trials = all(git, &[self]).await?;
-        trials.pop().ok_or_else(|| git.odd("merge-tree", "nothing"))
+        trials.pop().ok_or_else(|| git.unexpected_output("merge-tree", "nothing"))
     }
 }
 
-/// What each merge would be, in the same order.
+/// The results of the merges, in the same order.
 pub(crate) async fn all(git: &Git, tries: &[TrialMerge<'_>]) -> Result<Vec<TrialResult>, GitError> {
     let mut args: Vec<&str> = SETTINGS.iter().flat_map(|setting| ["-c", setting]).collect();
     args.extend(["merge-tree", "--write-tree", "--name-only", "--messages", "--stdin"]);
@@ -53,12 +53,12 @@ pub(crate) async fn all(git: &Git, tries: &[TrialMerge<'_>]) -> Result<Vec<Trial
         None => format!("{} {}\n", pair.ours, pair.theirs),
     };
     let input: String = tries.iter().map(line).collect();
-    let said = git.done(&args, input.as_bytes()).await?;
-    let trials = read(&said.out).unwrap_or_default();
-    if trials.len() == tries.len() { Ok(trials) } else { Err(git.odd("merge-tree", &said.text())) }
+    let output = git.done(&args, input.as_bytes()).await?;
+    let trials = read(&output.out).unwrap_or_default();
+    if trials.len() == tries.len() { Ok(trials) } else { Err(git.unexpected_output("merge-tree", &output.text())) }
 }
 
-/// Reads the answers: a state, a tree, names up to an empty one, then what is said of them up to an empty field.
+/// Parses the output: a state, a tree, names up to an empty one, then messages up to an empty field.
 fn read(out: &[u8]) -> Option<Vec<TrialResult>> {
     let mut fields = out.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     let mut trials = Vec::new();

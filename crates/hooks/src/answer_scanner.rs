@@ -1,5 +1,5 @@
-//! The answers among everything that a hook wrote. A guard may print other things first, or several answers, and its no
-//! must be heard all the same; what may be an answer and cannot be read as one is a failure.
+//! Finds the answers in a hook's output. A guard may print other text first, or several answers, and its denial must
+//! still count; text that may be an answer but cannot be parsed as one is a failure.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::run::HookRunError;
 
-/// Most beginnings of objects that are tried.
+/// Maximum number of positions at which an object is tried.
 const MAX_OBJECTS_TRIED: usize = 256;
 
-/// What an answer may say.
+/// Fields of an answer.
 const ANSWER_FIELDS: [&str; 18] = [
     "hookSpecificOutput",
     "permissionDecision",
@@ -33,12 +33,12 @@ const ANSWER_FIELDS: [&str; 18] = [
     "suppressOutput",
 ];
 
-/// What decides, of those.
+/// The fields that decide.
 const DECISION_FIELDS: [&str; 4] = ["permissionDecision", "decision", "behavior", "continue"];
 
 type AnswerObject = Map<String, Value>;
 
-/// Every answer in a text; none when it is only words.
+/// Every answer in a text; none if it is plain text.
 pub(crate) fn find_answers(text: &str) -> Result<Vec<AnswerObject>, HookRunError> {
     if let Ok(answer) = serde_json::from_str::<AnswerObject>(text) {
         return check_decision_keys(&answer, text).map(|()| vec![answer]);
@@ -50,37 +50,37 @@ pub(crate) fn find_answers(text: &str) -> Result<Vec<AnswerObject>, HookRunError
     }
     if may_decide(&rest) {
         return Err(HookRunError::Json(
-            "a decision stands among other words; write one JSON object and nothing else".into(),
+            "a decision is mixed with other text; write one JSON object and nothing else".into(),
         ));
     }
-    let said = found.into_iter().map(|(_, answer)| answer).filter(|answer| {
-        // What a guard echoes is not an answer of it.
+    let answers = found.into_iter().map(|(_, answer)| answer).filter(|answer| {
+        // JSON that a guard merely echoes is not an answer.
         answer.keys().any(|key| ANSWER_FIELDS.contains(&key.as_str()))
             || may_decide(&Value::Object(answer.clone()).to_string())
     });
-    let said: Vec<AnswerObject> = said.collect();
-    said.iter().try_for_each(|answer| check_decision_keys(answer, &Value::Object(answer.clone()).to_string()))?;
-    Ok(said)
+    let answers: Vec<AnswerObject> = answers.collect();
+    answers.iter().try_for_each(|answer| check_decision_keys(answer, &Value::Object(answer.clone()).to_string()))?;
+    Ok(answers)
 }
 
-/// Fails when an object decides in words that are not the ones.
+/// Fails if an object has a misspelled or nested decision.
 fn check_decision_keys(answer: &AnswerObject, text: &str) -> Result<(), HookRunError> {
     let plain = |key: &str| key.replace(['_', '-'], "").to_ascii_lowercase();
     let specific = answer.get("hookSpecificOutput").and_then(Value::as_object);
     for key in answer.keys().chain(specific.into_iter().flat_map(Map::keys)) {
         let meant = DECISION_FIELDS.into_iter().find(|known| *known != key && plain(known) == plain(key));
         if let Some(meant) = meant {
-            return Err(HookRunError::Json(format!("`{key}` is not known; write `{meant}`")));
+            return Err(HookRunError::Json(format!("unknown field `{key}`; write `{meant}`")));
         }
     }
     let is_known = answer.keys().any(|key| ANSWER_FIELDS.contains(&key.as_str()));
     match !is_known && may_decide(text) {
-        true => Err(HookRunError::Json("its decision stands inside of something else; write it at the top".into())),
+        true => Err(HookRunError::Json("its decision is nested; write it at the top level".into())),
         false => Ok(()),
     }
 }
 
-/// The JSON objects in a text with where they begin, and everything else of it.
+/// The JSON objects in a text with their positions, and the rest of the text.
 fn objects(text: &str) -> (Vec<(usize, AnswerObject)>, String) {
     let (mut found, mut rest, mut at) = (Vec::new(), String::new(), 0);
     for _ in 0..MAX_OBJECTS_TRIED {
@@ -102,11 +102,11 @@ fn objects(text: &str) -> (Vec<(usize, AnswerObject)>, String) {
     (found, rest)
 }
 
-/// Whether a text may decide something.
+/// Whether a text may contain a decision.
 fn may_decide(text: &str) -> bool {
     static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let words = r#"(?i)permission_?decision["'\\]*\s*[:=]|["'](decision|behavior|continue)\\*["']\s*:"#;
-        Regex::new(words).ok()
+        let pattern = r#"(?i)permission_?decision["'\\]*\s*[:=]|["'](decision|behavior|continue)\\*["']\s*:"#;
+        Regex::new(pattern).ok()
     });
-    WORDS.as_ref().is_none_or(|words| words.is_match(text))
+    WORDS.as_ref().is_none_or(|pattern| pattern.is_match(text))
 }

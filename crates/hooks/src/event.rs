@@ -1,8 +1,8 @@
-//! The names of what hooks are told of, in both families.
+//! The names of hook events, in Copilot's and Claude's spelling.
 
 use protocol::{HookDialect, HookEvent};
 
-/// Each event by its names, ours and the first family's first.
+/// Each event with its names: first Copilot's, which is also Bosun's, then Claude's.
 const EVENTS: [(HookEvent, &str, &str); 17] = [
     (HookEvent::SessionStart, "sessionStart", "SessionStart"),
     (HookEvent::SessionEnd, "sessionEnd", "SessionEnd"),
@@ -23,7 +23,7 @@ const EVENTS: [(HookEvent, &str, &str); 17] = [
     (HookEvent::TeammateIdle, "teammateIdle", "TeammateIdle"),
 ];
 
-/// What either family tells hooks of, and Bosun does not.
+/// Events of Copilot or Claude that Bosun does not support.
 const UNSUPPORTED_EVENTS: [&str; 21] = [
     "preMcpToolCall",
     "userPromptTransformed",
@@ -48,10 +48,10 @@ const UNSUPPORTED_EVENTS: [&str; 21] = [
     "MessageDisplay",
 ];
 
-/// How much two names must be alike for one to be meant by the other.
+/// Minimum similarity of two names for a suggestion.
 const MIN_SIMILARITY: f64 = 0.8;
 
-/// Whether this version tells hooks of such an event.
+/// Whether this version runs hooks on such an event.
 pub fn is_supported_event(event: HookEvent) -> bool {
     match event {
         HookEvent::TeammateIdle | HookEvent::Notification => false,
@@ -73,7 +73,7 @@ pub fn is_supported_event(event: HookEvent) -> bool {
     }
 }
 
-/// The event that a name of either family means; nothing if hooks are not told of it.
+/// The event with this name in either spelling, if it is supported.
 pub fn event_by_name(name: &str) -> Option<HookEvent> {
     match EventNameMatch::of(name) {
         EventNameMatch::Event(event, _) => Some(event),
@@ -81,19 +81,19 @@ pub fn event_by_name(name: &str) -> Option<HookEvent> {
     }
 }
 
-/// What a name in a file stands for.
+/// The meaning of an event name in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventNameMatch {
-    /// An event, in one family's words.
+    /// A supported event, and the dialect of its name.
     Event(HookEvent, HookDialect),
-    /// An event that hooks are not told of.
+    /// An unsupported event.
     Unsupported,
-    /// Nothing; perhaps this was meant.
+    /// An unknown name; with the one that was probably meant.
     Unknown(Option<&'static str>),
 }
 
 impl EventNameMatch {
-    /// What a name stands for. The case of its first letter tells the family.
+    /// Resolves a name. The case of its first letter determines the dialect.
     pub(crate) fn of(name: &str) -> EventNameMatch {
         let found = EVENTS.iter().find_map(|(event, camel, pascal)| match () {
             () if *camel == name => Some((*event, HookDialect::Camel)),
@@ -109,7 +109,7 @@ impl EventNameMatch {
     }
 }
 
-/// A name of one family that is written as the other writes names.
+/// Resolves a name of one dialect in the spelling of the other.
 fn mixed(name: &str) -> Option<(HookEvent, HookDialect)> {
     match name {
         "stop" => Some((HookEvent::AgentStop, HookDialect::Camel)),
@@ -125,24 +125,24 @@ fn nearest(name: &str) -> Option<&'static str> {
     let names =
         EVENTS.iter().filter(|(event, ..)| is_supported_event(*event)).flat_map(|(_, camel, pascal)| [*camel, *pascal]);
     let is_upper = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
-    // Of two that are as near, the one of the same family.
-    let family = |known: &str| f64::from(u8::from(is_upper(known) == is_upper(name))) / 1000.0;
-    let scored = names.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()) + family(known), known));
+    // Of two equally similar names, prefer the one in the same dialect.
+    let bonus = |known: &str| f64::from(u8::from(is_upper(known) == is_upper(name))) / 1000.0;
+    let scored = names.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()) + bonus(known), known));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= MIN_SIMILARITY).map(|(_, known)| known)
 }
 
-/// An event's name in a family's words.
+/// An event's name in a dialect.
 pub(crate) fn event_name(event: HookEvent, dialect: HookDialect) -> &'static str {
     let found = EVENTS.iter().find(|(known, ..)| *known == event);
     match (found, dialect) {
         (Some((_, camel, _)), HookDialect::Camel) => camel,
         (Some((_, _, pascal)), HookDialect::Snake) => pascal,
-        // The table has them all, which a test sees to.
+        // The table has them all, which a test checks.
         (None, _) => "",
     }
 }
 
-/// What a hook's matcher is held against, in a word for people; none where there is nothing to match.
+/// What a hook's matcher is compared with, for messages; `None` if there is nothing to match.
 pub(crate) fn matcher_subject(event: HookEvent) -> Option<&'static str> {
     match event {
         HookEvent::PreToolUse

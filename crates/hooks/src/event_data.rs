@@ -1,4 +1,4 @@
-//! What hooks are told of, and about whom.
+//! The data of hook events, and the context they happen in.
 
 use protocol::{
     Activation, Attempt, CallId, CompactionCause, HookEvent, ItemId, ListName, PermissionMode, SessionId, TaskId,
@@ -7,38 +7,38 @@ use protocol::{
 
 use crate::tool_names;
 
-/// Something that hooks are told of.
+/// An event with its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookEventData {
-    /// The session begins.
+    /// The session starts.
     SessionStart(SessionOrigin),
     /// The session's run ends.
     SessionEnd {
-        /// Why, in a word.
+        /// Why, in one word.
         reason: String,
     },
-    /// A person gave the root a prompt.
+    /// The user prompted the root.
     Prompt {
         /// The prompt.
         prompt: String,
     },
-    /// A tool call is about to be judged.
+    /// The policy is about to decide on a tool call.
     PreTool(ToolUse),
     /// A tool call ran.
     PostTool {
         /// The call.
         call: ToolUse,
-        /// What the model will be told.
+        /// The result for the model.
         answer: String,
     },
     /// A tool call ran and failed.
     ToolFailed {
         /// The call.
         call: ToolUse,
-        /// What the model will be told.
+        /// The error for the model.
         error: String,
     },
-    /// A person would be asked about a tool call.
+    /// The user is about to be asked about a tool call.
     PermissionRequest {
         /// The call.
         call: ToolUse,
@@ -52,25 +52,25 @@ pub enum HookEventData {
         /// Why.
         reason: String,
     },
-    /// An agent's activation begins.
+    /// An agent's activation starts.
     AgentStart,
-    /// An activation would end, or has ended.
+    /// An activation is about to end, or has ended.
     AgentStop {
-        /// How, in a word.
+        /// How, in one word.
         reason: String,
-        /// What the agent said last.
+        /// The agent's last message.
         last_message: String,
-        /// Whether hooks were told of this before and the activation went on.
+        /// Whether hooks saw this before and the activation continued.
         is_repeated: bool,
     },
-    /// An item of a list is about to be made or completed.
+    /// An item of a shared list is about to be created or completed.
     Item {
         /// Which of the two.
         step: ItemStep,
-        /// The item, as it would be.
+        /// The item after the change.
         item: HookItem,
     },
-    /// A conversation is about to be shortened.
+    /// A conversation is about to be compacted.
     Compact(CompactionCause),
     /// A model or a tool failed.
     Error {
@@ -84,35 +84,35 @@ pub enum HookEventData {
 /// What is about to happen to an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemStep {
-    /// It is made.
+    /// It is created.
     Created,
     /// It is completed.
     Completed,
 }
 
-/// An item of a list, as hooks see it.
+/// An item of a shared list, as hooks see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookItem {
     /// The list.
     pub list: ListName,
-    /// Its id there.
+    /// Its id in the list.
     pub id: ItemId,
-    /// What is to be done, in one line.
+    /// The work to be done, in one line.
     pub subject: String,
-    /// What whoever does it must know.
+    /// Details for its owner.
     pub description: String,
-    /// Who does it.
+    /// The agent that works on it.
     pub owner: Option<String>,
 }
 
-/// How a session came to begin.
+/// How a session started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionOrigin {
-    /// Anew.
+    /// As a new session.
     New,
-    /// Where another process left it.
+    /// Resumed from an earlier process.
     Resume,
-    /// As a copy.
+    /// As a copy of another.
     Fork,
 }
 
@@ -127,52 +127,52 @@ pub struct ToolUse {
     pub input: String,
 }
 
-/// What matchers know an agent by.
+/// The names of an agent for matchers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookAgent<'a> {
     /// Its definition.
     pub definition: &'a str,
-    /// What its task is called.
+    /// Its task's name.
     pub name: &'a str,
 }
 
-/// Whom an occasion is about, and what tells one occasion from another.
+/// The context of an event: the session, the agent, and ids that identify the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookContext {
     /// The session.
     pub session: SessionId,
     /// The folder it works in.
     pub cwd: String,
-    /// The file with all that the agent heard and said before this.
+    /// The file with the agent's conversation so far.
     pub transcript: String,
-    /// What becomes of calls that no rule speaks of.
+    /// The permission mode.
     pub mode: PermissionMode,
-    /// The moment.
+    /// The time.
     pub at: Timestamp,
     /// The agent.
     pub agent: TaskId,
-    /// Who started it; none for the root.
+    /// The agent that started it; `None` for the root.
     pub parent: Option<TaskId>,
     /// Its definition.
     pub definition: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
-    /// Where it is in the tree.
+    /// Its path in the task tree.
     pub path: String,
-    /// How far below the root.
+    /// Its depth below the root.
     pub depth: u32,
-    /// Which of its activations.
+    /// The activation.
     pub activation: Activation,
-    /// Which try at that.
+    /// The attempt at that activation.
     pub attempt: Attempt,
-    /// The last event of the agent before this.
+    /// The sequence number of the agent's last event before this.
     pub sequence: u64,
 }
 
 impl HookEventData {
-    /// The event that hooks listen for. What ends is the session's own conversation or another agent's.
+    /// The event that hooks subscribe to. The end of the root's activation is an event of its own.
     pub fn event(&self, is_root: bool) -> HookEvent {
         match self {
             HookEventData::SessionStart(_) => HookEvent::SessionStart,
@@ -193,7 +193,7 @@ impl HookEventData {
         }
     }
 
-    /// What matchers are held against; nothing where every hook is told.
+    /// The names that matchers are compared with; empty if every hook runs.
     pub(crate) fn matcher_names<'a>(&'a self, agent: HookAgent<'a>) -> Vec<&'a str> {
         match self {
             HookEventData::PreTool(call)
@@ -209,7 +209,7 @@ impl HookEventData {
         }
     }
 
-    /// The call it is about, if it is about one.
+    /// The tool call, if it concerns one.
     pub(crate) fn call(&self) -> Option<&ToolUse> {
         match self {
             HookEventData::PreTool(call)
@@ -230,7 +230,7 @@ impl HookEventData {
 }
 
 impl SessionOrigin {
-    /// Its names, the first family's first.
+    /// Its names, Copilot's first.
     pub(crate) fn source_names(self) -> Vec<&'static str> {
         match self {
             SessionOrigin::New => vec!["new", "startup"],

@@ -1,4 +1,4 @@
-//! Hooks that are ready to be asked.
+//! Hooks that are ready to run.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use regex::Regex;
 
 use crate::{HookAgent, HookEventData};
 
-/// A hook whose matcher is ready.
+/// A hook with its compiled matcher.
 #[derive(Debug, Clone)]
 pub struct Hook {
-    /// The hook as it was written.
+    /// The hook as written.
     pub spec: HookSpec,
     matcher: HookMatcher,
 }
@@ -29,8 +29,8 @@ pub struct HookSet {
 }
 
 impl HookSet {
-    /// Makes hooks ready. A matcher that is not a pattern, which reading a file would have refused, matches everything:
-    /// better a hook too often than a guard that sleeps.
+    /// Compiles hooks. An invalid matcher, which the file reader would have refused, matches everything: better a hook
+    /// that runs too often than a guard that sleeps.
     pub fn new(specs: impl IntoIterator<Item = HookSpec>) -> HookSet {
         let ready = |spec: HookSpec| {
             let pattern = spec.matcher.as_deref().map(compile);
@@ -50,17 +50,17 @@ impl HookSet {
         self.hooks.is_empty()
     }
 
-    /// Whether any hook is told of such an event.
+    /// Whether any hook subscribes to such an event.
     pub fn has_event(&self, event: HookEvent) -> bool {
         self.events.contains(&event)
     }
 
-    /// Those that are told of an occasion.
-    pub fn matching(&self, event: HookEvent, occasion: &HookEventData, agent: &HookAgent<'_>) -> Vec<&Hook> {
+    /// The hooks that run on an event.
+    pub fn matching(&self, event: HookEvent, data: &HookEventData, agent: &HookAgent<'_>) -> Vec<&Hook> {
         if !self.has_event(event) {
             return Vec::new();
         }
-        let names = occasion.matcher_names(*agent);
+        let names = data.matcher_names(*agent);
         self.hooks.iter().filter(|hook| hook.spec.event == event && hook.matches(&names)).collect()
     }
 }
@@ -69,14 +69,14 @@ impl Hook {
     fn matches(&self, names: &[&str]) -> bool {
         match &self.matcher {
             HookMatcher::All => true,
-            // Where there is nothing to match, there is nothing to leave out.
+            // With nothing to match, every hook runs.
             HookMatcher::Names(_) if names.is_empty() => true,
             HookMatcher::Names(pattern) => names.iter().any(|name| pattern.is_match(name)),
         }
     }
 }
 
-/// A matcher as a pattern of whole names; none when it matches everything.
+/// Compiles a matcher to a pattern of whole names; `None` if it matches everything.
 pub(crate) fn compile(matcher: &str) -> Result<Option<Regex>, regex::Error> {
     match matcher.trim() {
         "" | "*" => Ok(None),

@@ -1,9 +1,9 @@
-//! Hooks: programs and addresses that are told what happens, and may say no.
+//! Hooks: programs and addresses that are notified of events, and may deny them.
 //!
-//! [`read`] makes hooks of the files of both families, and a problem of everything in them that cannot be one. A
-//! [`HookRunner`] tells hooks of an [`HookEventData`] in the words of their own family, and makes one [`Verdict`] of what they
-//! answer. A hook that breaks costs no more than its deadline: it is killed with everything it started, and what that
-//! means was written with it.
+//! [`read`] reads hooks from Copilot's and Claude's files, and reports a problem for everything it cannot use. A
+//! [`HookRunner`] sends a [`HookEventData`] to hooks in their own dialect, and combines their answers into one
+//! [`HookVerdict`]. A hook that hangs costs no more than its timeout: it is killed with everything it started, and its
+//! failure policy decides what that means.
 
 #![deny(missing_docs)]
 

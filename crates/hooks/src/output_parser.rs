@@ -1,4 +1,4 @@
-//! What a hook said, in either family's words.
+//! Parses a hook's output in either dialect.
 
 use protocol::{HookDialect, HookEvent, RuleEffect};
 use serde_json::{Map, Value};
@@ -7,16 +7,16 @@ use crate::run::HookRunError;
 use crate::{HookEventData, HookVerdict, RuleUpdate, RuleUpdateKind, Ruling};
 use crate::{answer_scanner, tool_names};
 
-/// Most bytes of one text that a hook gives an agent.
+/// Maximum length of one text from a hook to an agent, in bytes.
 const TEXT_MAX: usize = 16 * 1024;
 
-/// Reads what a hook that ended well wrote: every answer in it counts. Words that are no JSON are context where the second
-/// family takes them for that, and else nothing.
+/// Parses the output of a hook that succeeded: every answer in it counts. Text that is not JSON is context on events
+/// where Claude treats it so, and is otherwise ignored.
 pub(crate) fn parse_output(
     output: &str,
     event: HookEvent,
     dialect: HookDialect,
-    occasion: &HookEventData,
+    data: &HookEventData,
 ) -> Result<HookVerdict, HookRunError> {
     let text = output.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
@@ -27,37 +27,37 @@ pub(crate) fn parse_output(
         return Ok(HookVerdict { context, ..HookVerdict::default() });
     }
     let mut verdict = HookVerdict::default();
-    for said in answer_scanner::find_answers(text)? {
-        verdict.join(parse_answer(&said, event, dialect, occasion)?);
+    for answer in answer_scanner::find_answers(text)? {
+        verdict.join(parse_answer(&answer, event, dialect, data)?);
     }
     Ok(verdict)
 }
 
-/// Whether a hook on such an event guards what is about to happen, so that an answer that nobody understands means no.
+/// Whether a hook on such an event is a guard, so that an answer that cannot be parsed means a denial.
 pub(crate) fn is_guard(event: HookEvent) -> bool {
     matches!(event, HookEvent::PreToolUse | HookEvent::PermissionRequest)
 }
 
 fn parse_answer(
-    said: &Map<String, Value>,
+    answer: &Map<String, Value>,
     event: HookEvent,
     dialect: HookDialect,
-    occasion: &HookEventData,
+    data: &HookEventData,
 ) -> Result<HookVerdict, HookRunError> {
-    let specific = match said.get("hookSpecificOutput") {
+    let specific = match answer.get("hookSpecificOutput") {
         Some(Value::Object(specific)) => specific,
         Some(other) => return Err(invalid_value("hookSpecificOutput", other)),
-        None => said,
+        None => answer,
     };
-    let words = AnswerFields { answer: said, specific };
+    let fields = AnswerFields { answer, specific };
     Ok(HookVerdict {
-        ruling: words.ruling(event)?,
-        updated_input: words.input(dialect, occasion)?,
-        replacement_text: words.replacement_text(event)?,
-        halt_reason: words.halt_reason(event)?,
-        context: words.context(event)?,
-        messages: words.text("systemMessage")?.into_iter().collect(),
-        rules: words.rules(event),
+        ruling: fields.ruling(event)?,
+        updated_input: fields.input(dialect, data)?,
+        replacement_text: fields.replacement_text(event)?,
+        halt_reason: fields.halt_reason(event)?,
+        context: fields.context(event)?,
+        messages: fields.text("systemMessage")?.into_iter().collect(),
+        rules: fields.rules(event),
     })
 }
 
@@ -118,7 +118,7 @@ impl AnswerFields<'_> {
             Some("deny" | "block") => Ok(Ruling::Deny { reason: self.reason(reason)? }),
             Some("ask") => Ok(Ruling::Ask { reason: self.reason(reason)? }),
             Some("defer") => Ok(Ruling::Nothing),
-            // A word that nobody knows may have been a no.
+            // An unknown value may have been meant as a denial.
             Some(_) | None => Err(invalid_value(name, decision)),
         }
     }
@@ -131,12 +131,8 @@ impl AnswerFields<'_> {
         Ok(given.unwrap_or_else(|| "it gave no reason".into()))
     }
 
-    fn input(
-        &self,
-        dialect: HookDialect,
-        occasion: &HookEventData,
-    ) -> Result<Option<Map<String, Value>>, HookRunError> {
-        let HookEventData::PreTool(call) = occasion else { return Ok(None) };
+    fn input(&self, dialect: HookDialect, data: &HookEventData) -> Result<Option<Map<String, Value>>, HookRunError> {
+        let HookEventData::PreTool(call) = data else { return Ok(None) };
         match self.get("updatedInput").or_else(|| self.get("modifiedArgs")) {
             None => Ok(None),
             Some(Value::Object(input)) => Ok(Some(tool_names::args_from_dialect(&call.tool, dialect, input.clone()))),
@@ -144,8 +140,8 @@ impl AnswerFields<'_> {
         }
     }
 
-    /// What is to become of the session's rules, where a hook is asked whether a call may run. An update that cannot be
-    /// read is passed over: the decision beside it counts all the same.
+    /// Changes of the session's rules, if the hook decides whether a call may run. An update that cannot be parsed is
+    /// skipped: the decision next to it still counts.
     fn rules(&self, event: HookEvent) -> Vec<RuleUpdate> {
         if event != HookEvent::PermissionRequest {
             return Vec::new();
@@ -178,14 +174,14 @@ impl AnswerFields<'_> {
         }
     }
 
-    /// The result that a tool's is replaced by, in whatever form it has: a hook that hides something must not fail for
-    /// the form of what it leaves. Nothing at all is a result too.
+    /// The replacement for a tool's result, in any form: a hook that hides something must not fail because of the form
+    /// of the rest. An empty result is valid too.
     fn result(&self) -> Option<String> {
         let given = ["modifiedResult", "updatedToolOutput", "updatedMCPToolOutput"];
         given.into_iter().find_map(|name| self.get(name)).map(result_text)
     }
 
-    /// Why the agent is to stop, where a hook says so of one of its calls.
+    /// Why the agent must stop, if a hook on one of its calls says so.
     fn halt_reason(&self, event: HookEvent) -> Result<Option<String>, HookRunError> {
         let is_call = matches!(
             event,
@@ -201,7 +197,7 @@ impl AnswerFields<'_> {
         }
     }
 
-    /// What the agent is told. A no to what has happened already can be no more than that.
+    /// Context for the agent. A denial of something that already happened becomes context.
     fn context(&self, event: HookEvent) -> Result<Vec<String>, HookRunError> {
         let mut context: Vec<String> = self.text("additionalContext")?.into_iter().collect();
         let is_past = matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure);
@@ -238,8 +234,8 @@ fn update(update: &Value) -> Option<RuleUpdate> {
     Some(RuleUpdate { change, effect, rules })
 }
 
-/// The words of a tool's result: of a text, of a list of content blocks, of what a shell command or a file holds; the
-/// JSON of anything else. Whoever gives it to an agent clips it.
+/// The text of a tool's result: a string, content blocks, or the output of a command or content of a file; for anything
+/// else, its JSON. The caller clips it.
 fn result_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -258,7 +254,7 @@ fn result_text(value: &Value) -> String {
     }
 }
 
-/// As much of a text as an agent is given.
+/// Clips a text for an agent.
 pub(crate) fn clip_text(text: &str) -> String {
     protocol::clip_middle(text, TEXT_MAX)
 }

@@ -1,35 +1,35 @@
-//! What a hook reads: the fields that its family promises, and under `bosun` the ids that pair exactly.
+//! The input of a hook: the fields of its dialect, and under `bosun` the exact ids.
 
 use protocol::{HookDialect, HookEvent, ListName, PermissionMode};
 use serde_json::{Map, Value, json};
 
 use crate::{HookContext, HookEventData, HookItem, ToolUse, event, tool_names};
 
-/// Most bytes of one text in a payload; the transcript has all of it.
+/// Maximum length of one text in a payload, in bytes; the transcript has the full text.
 const TEXT_MAX: usize = 64 * 1024;
 
-/// An occasion in a family's words.
-pub(crate) fn payload(occasion: &HookEventData, event: HookEvent, about: &HookContext, dialect: HookDialect) -> Value {
+/// The payload of an event in a dialect.
+pub(crate) fn payload(data: &HookEventData, event: HookEvent, context: &HookContext, dialect: HookDialect) -> Value {
     let mut fields = PayloadFields { dialect, map: Map::new() };
-    fields.base(event, about);
-    fields.agent(about);
-    fields.occasion(occasion, about);
-    fields.map.insert("bosun".into(), ids(event, about));
+    fields.base(event, context);
+    fields.agent(context);
+    fields.event_fields(data, context);
+    fields.map.insert("bosun".into(), ids(event, context));
     Value::Object(fields.map)
 }
 
-fn ids(event: HookEvent, about: &HookContext) -> Value {
+fn ids(event: HookEvent, context: &HookContext) -> Value {
     json!({
         "event": event::event_name(event, HookDialect::Camel),
-        "session": about.session.to_string(),
-        "agent": about.agent.to_string(),
-        "parent": about.parent.map(|parent| parent.to_string()),
-        "type": about.definition,
-        "path": about.path,
-        "depth": about.depth,
-        "activation": about.activation.0,
-        "attempt": about.attempt.0,
-        "sequence": about.sequence,
+        "session": context.session.to_string(),
+        "agent": context.agent.to_string(),
+        "parent": context.parent.map(|parent| parent.to_string()),
+        "type": context.definition,
+        "path": context.path,
+        "depth": context.depth,
+        "activation": context.activation.0,
+        "attempt": context.attempt.0,
+        "sequence": context.sequence,
     })
 }
 
@@ -47,38 +47,38 @@ impl PayloadFields {
         self.map.insert(name.into(), value.into());
     }
 
-    fn base(&mut self, event: HookEvent, about: &HookContext) {
-        self.put("sessionId", "session_id", about.session.to_string());
+    fn base(&mut self, event: HookEvent, context: &HookContext) {
+        self.put("sessionId", "session_id", context.session.to_string());
         self.put("hookEventName", "hook_event_name", event::event_name(event, self.dialect));
-        self.put("transcriptPath", "transcript_path", about.transcript.clone());
-        self.put("timestamp", "timestamp", about.at.0);
-        self.put("cwd", "cwd", about.cwd.clone());
-        self.put("permissionMode", "permission_mode", mode(about.mode, self.dialect));
+        self.put("transcriptPath", "transcript_path", context.transcript.clone());
+        self.put("timestamp", "timestamp", context.at.0);
+        self.put("cwd", "cwd", context.cwd.clone());
+        self.put("permissionMode", "permission_mode", mode(context.mode, self.dialect));
     }
 
-    /// Both families name the agent only below the session's own.
-    fn agent(&mut self, about: &HookContext) {
-        let Some(parent) = about.parent else { return };
-        self.put("agentId", "agent_id", about.agent.to_string());
-        self.put("agentType", "agent_type", about.definition.clone());
-        self.put("agentName", "agent_name", about.name.clone());
-        self.put("agentDisplayName", "agent_display_name", about.name.clone());
-        self.put("agentDescription", "agent_description", about.description.clone());
+    /// Both dialects name the agent only if it is not the root.
+    fn agent(&mut self, context: &HookContext) {
+        let Some(parent) = context.parent else { return };
+        self.put("agentId", "agent_id", context.agent.to_string());
+        self.put("agentType", "agent_type", context.definition.clone());
+        self.put("agentName", "agent_name", context.name.clone());
+        self.put("agentDisplayName", "agent_display_name", context.name.clone());
+        self.put("agentDescription", "agent_description", context.description.clone());
         self.put("parentAgentId", "parent_agent_id", parent.to_string());
     }
 
-    fn occasion(&mut self, occasion: &HookEventData, about: &HookContext) {
-        if let Some(call) = occasion.call() {
+    fn event_fields(&mut self, data: &HookEventData, context: &HookContext) {
+        if let Some(call) = data.call() {
             self.call(call);
         }
-        match occasion {
+        match data {
             HookEventData::SessionStart(origin) => {
-                let words = origin.source_names();
-                let word = match self.dialect {
-                    HookDialect::Camel => words.first(),
-                    HookDialect::Snake => words.last(),
+                let names = origin.source_names();
+                let name = match self.dialect {
+                    HookDialect::Camel => names.first(),
+                    HookDialect::Snake => names.last(),
                 };
-                self.put("source", "source", word.copied().unwrap_or_default());
+                self.put("source", "source", name.copied().unwrap_or_default());
             }
             HookEventData::SessionEnd { reason } => self.put("reason", "reason", reason.clone()),
             HookEventData::Prompt { prompt } => self.put("prompt", "prompt", clipped(prompt)),
@@ -93,8 +93,8 @@ impl PayloadFields {
             HookEventData::PermissionRequest { reason, .. } | HookEventData::PermissionDenied { reason, .. } => {
                 self.put("reason", "reason", clipped(reason));
             }
-            HookEventData::AgentStop { reason, last_message: said, is_repeated: again } => {
-                self.stop(reason, said, *again, about)
+            HookEventData::AgentStop { reason, last_message, is_repeated } => {
+                self.stop(reason, last_message, *is_repeated, context)
             }
             HookEventData::Item { item, .. } => self.item(item),
             HookEventData::Compact(cause) => self.put("trigger", "trigger", cause.trigger()),
@@ -114,7 +114,7 @@ impl PayloadFields {
         self.put("toolName", "tool_name", tool_names::dialect_tool_name(&call.tool, self.dialect));
         let input = match serde_json::from_str(&call.input) {
             Ok(Value::Object(input)) => Value::Object(tool_names::args_to_dialect(&call.tool, self.dialect, input)),
-            // What the model wrote is no arguments; the tool will say so.
+            // These are not valid arguments; the tool will report that.
             Ok(_) | Err(_) => Value::String(clipped(&call.input)),
         };
         self.put("toolArgs", "tool_input", input);
@@ -134,13 +134,13 @@ impl PayloadFields {
         }
     }
 
-    /// The first family writes one of these names with underscores too.
-    fn stop(&mut self, reason: &str, said: &str, again: bool, about: &HookContext) {
+    /// Copilot's dialect writes one of these names with underscores too.
+    fn stop(&mut self, reason: &str, last_message: &str, is_repeated: bool, context: &HookContext) {
         self.put("stopReason", "stop_reason", reason);
-        self.put("stop_hook_active", "stop_hook_active", again);
-        self.put("response", "last_assistant_message", clipped(said));
-        if about.parent.is_some() {
-            self.put("agentTranscriptPath", "agent_transcript_path", about.transcript.clone());
+        self.put("stop_hook_active", "stop_hook_active", is_repeated);
+        self.put("response", "last_assistant_message", clipped(last_message));
+        if context.parent.is_some() {
+            self.put("agentTranscriptPath", "agent_transcript_path", context.transcript.clone());
         }
     }
 }
@@ -149,7 +149,7 @@ fn clipped(text: &str) -> String {
     protocol::clip_middle(text, TEXT_MAX)
 }
 
-/// What the mode is called. What the other family has no word for goes by ours.
+/// The name of the mode. Claude's dialect uses Bosun's name if it has none of its own.
 fn mode(mode: PermissionMode, dialect: HookDialect) -> String {
     match (mode, dialect) {
         (PermissionMode::AllowAll, HookDialect::Snake) => "bypassPermissions".into(),

@@ -1,8 +1,8 @@
-//! What is wrong in a file of hooks.
+//! Problems in hook files.
 
 use std::fmt;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextPosition {
     /// The line, from 1.
@@ -11,16 +11,16 @@ pub struct TextPosition {
     pub column: usize,
 }
 
-/// Something in a file that is not used as it stands there.
+/// A problem in a hook file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookProblem {
     /// The file.
     pub file: String,
-    /// Where in it, if that is known.
+    /// The position, if known.
     pub at: Option<TextPosition>,
     /// What is wrong.
     pub message: String,
-    /// What a person can do about it.
+    /// How to fix it.
     pub remedy: String,
 }
 

@@ -1,14 +1,14 @@
-//! Tools in the words of both families: their names, and their arguments.
+//! Names and arguments of tools in Copilot's and Claude's dialects.
 
 use protocol::HookDialect;
 use serde_json::{Map, Value, json};
 
-/// One tool of ours as others know it.
+/// A built-in tool and its aliases.
 struct ToolAliases {
     ours: &'static str,
-    /// Its names in the first family, the one it is told by first.
+    /// Its names in Copilot's dialect; the first one is sent to hooks.
     camel: &'static [&'static str],
-    /// The same in the second.
+    /// Its names in Claude's dialect.
     pascal: &'static [&'static str],
     args: &'static [ArgAliases],
 }
@@ -18,18 +18,18 @@ struct ArgAliases {
     ours: &'static str,
     camel: &'static str,
     snake: &'static str,
-    /// How the second family writes its value.
+    /// How Claude's dialect encodes its value.
     form: ArgEncoding,
 }
 
-/// How the second family writes a value.
+/// How Claude's dialect encodes a value.
 #[derive(Clone, Copy)]
 enum ArgEncoding {
     /// As we do.
     Same,
-    /// In milliseconds, where we write seconds.
+    /// In milliseconds instead of seconds.
     Millis,
-    /// As a truth, where we write `background` or `sync`.
+    /// As a boolean instead of `background` or `sync`.
     Background,
 }
 
@@ -49,7 +49,7 @@ const TOOLS: [ToolAliases; 16] = [
             arg("background", "background", "run_in_background"),
         ],
     },
-    // It runs a command, and whoever watches over commands is to see it.
+    // It runs a command, so hooks on commands must see it.
     ToolAliases { ours: "until", camel: &["bash"], pascal: &["Bash"], args: &[] },
     ToolAliases { ours: "view", camel: &["view"], pascal: &["Read"], args: &[PATH] },
     ToolAliases {
@@ -109,7 +109,7 @@ const TOOLS: [ToolAliases; 16] = [
     ToolAliases { ours: "write_agent", camel: &["write_agent"], pascal: &["SendMessage"], args: &[] },
 ];
 
-/// Our name for a tool that a family calls so; the name itself if it has none.
+/// Bosun's name for a tool with this name in a dialect; the name itself if there is none.
 pub fn own_tool_name(name: &str, dialect: HookDialect) -> &str {
     let is_it = |known: &&ToolAliases| match dialect {
         HookDialect::Camel => known.camel.contains(&name),
@@ -122,7 +122,7 @@ fn find_aliases(tool: &str) -> Option<&'static ToolAliases> {
     TOOLS.iter().find(|known| known.ours == tool)
 }
 
-/// The name a family knows a tool by.
+/// The name of a tool in a dialect.
 pub fn dialect_tool_name(tool: &str, dialect: HookDialect) -> &str {
     let names = find_aliases(tool).map(|known| match dialect {
         HookDialect::Camel => known.camel,
@@ -131,7 +131,7 @@ pub fn dialect_tool_name(tool: &str, dialect: HookDialect) -> &str {
     names.and_then(|names| names.first().copied()).unwrap_or(tool)
 }
 
-/// Whether a family calls a tool of ours so, or we do.
+/// Whether this is Bosun's name of a tool, or its name in a dialect.
 pub fn is_name_of(tool: &str, name: &str, dialect: HookDialect) -> bool {
     let theirs = find_aliases(tool).map_or(&[][..], |known| match dialect {
         HookDialect::Camel => known.camel,
@@ -140,8 +140,7 @@ pub fn is_name_of(tool: &str, name: &str, dialect: HookDialect) -> bool {
     tool == name || theirs.contains(&name)
 }
 
-/// The tool of ours that somebody means who calls it so, and how they write its arguments; none if no family has one of
-/// that name.
+/// The built-in tool with this alias, and the dialect of its arguments; `None` if no dialect has such a name.
 pub fn tool_by_alias(name: &str) -> Option<(&'static str, HookDialect)> {
     let named = |dialect: HookDialect| {
         let is_it = |known: &&ToolAliases| match dialect {
@@ -153,7 +152,7 @@ pub fn tool_by_alias(name: &str) -> Option<(&'static str, HookDialect)> {
     named(HookDialect::Snake).or_else(|| named(HookDialect::Camel))
 }
 
-/// The tool of ours that is most like one that nobody has; none if it is like none.
+/// The built-in tool most similar to an unknown name, if any.
 pub fn similar_tool(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let is_like =
@@ -162,7 +161,7 @@ pub fn similar_tool(name: &str) -> Option<&'static str> {
     like.or_else(|| TOOLS.iter().find(is_like).map(|known| known.ours))
 }
 
-/// What models that know neither family's tools call ours.
+/// Names that models use that know neither dialect.
 const COMMON_ALIASES: [(&str, &[&str]); 6] = [
     ("view", &["read_file", "readfile", "open_file", "cat", "view_file", "file_read"]),
     ("create", &["write_file", "writefile", "create_file", "file_write", "save_file"]),
@@ -172,13 +171,13 @@ const COMMON_ALIASES: [(&str, &[&str]); 6] = [
     ("glob", &["find", "find_files", "list_files", "list_directory", "ls"]),
 ];
 
-/// Every name that a matcher may mean a tool by.
+/// Every name of a tool that a matcher may use.
 pub(crate) fn all_names(tool: &str) -> Vec<&str> {
     let others = find_aliases(tool).into_iter().flat_map(|known| known.camel.iter().chain(known.pascal)).copied();
     std::iter::once(tool).chain(others).collect()
 }
 
-/// Arguments in a family's words.
+/// Converts arguments to a dialect.
 pub fn args_to_dialect(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
     let args = find_aliases(tool).map_or(&[][..], |known| known.args);
     let put = |(key, value): (String, Value)| match (args.iter().find(|arg| arg.ours == key), dialect) {
@@ -189,7 +188,7 @@ pub fn args_to_dialect(tool: &str, dialect: HookDialect, input: Map<String, Valu
     input.into_iter().map(put).collect()
 }
 
-/// Arguments that a family gave back, in ours.
+/// Converts arguments from a dialect.
 pub fn args_from_dialect(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
     let args = find_aliases(tool).map_or(&[][..], |known| known.args);
     let put = |(key, value): (String, Value)| {

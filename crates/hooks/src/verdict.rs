@@ -1,63 +1,63 @@
-//! What hooks have to say to an occasion.
+//! The combined answer of hooks to an event.
 
 use protocol::RuleEffect;
 use serde_json::{Map, Value};
 
-/// What hooks have to say to an occasion, all of them together.
+/// The combined answer of all hooks to an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookVerdict {
     /// Whether it may happen.
     pub ruling: Ruling,
-    /// The arguments that the call is to have instead.
+    /// Replacement arguments of the call.
     pub updated_input: Option<Map<String, Value>>,
-    /// The words that the prompt or the answer is to have instead.
+    /// Replacement text of the prompt or the result.
     pub replacement_text: Option<String>,
-    /// Why the agent is to stop altogether, if it is.
+    /// Why the agent must stop, if it must.
     pub halt_reason: Option<String>,
-    /// What the agent is to be told.
+    /// Context for the agent.
     pub context: Vec<String>,
-    /// What the person is to be told.
+    /// Messages for the user.
     pub messages: Vec<String>,
-    /// What is to become of the session's rules.
+    /// Changes of the session's rules.
     pub rules: Vec<RuleUpdate>,
 }
 
-/// A change of the session's rules that a hook wants.
+/// A change of the session's rules that a hook requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleUpdate {
-    /// What becomes of them.
+    /// The kind of change.
     pub change: RuleUpdateKind,
-    /// What the rules say of the calls that they match.
+    /// The effect of the rules.
     pub effect: RuleEffect,
-    /// The rules, in the words of the hook's family.
+    /// The rules, in the hook's dialect.
     pub rules: Vec<String>,
 }
 
-/// What becomes of rules.
+/// The kind of a change of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleUpdateKind {
-    /// They hold from now on.
+    /// Add the rules.
     Add,
-    /// They do not hold any more.
+    /// Remove the rules.
     Remove,
-    /// Only they hold, of those with their effect.
+    /// Replace all rules with this effect.
     Replace,
 }
 
-/// Whether something may happen, from the weakest word to the strongest.
+/// Whether something may happen, from weakest to strongest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Ruling {
-    /// Nobody minds.
+    /// No decision.
     #[default]
     Nothing,
-    /// Somebody likes it. That lifts nothing that others have against it.
+    /// Allowed. This does not override a denial or an ask from elsewhere.
     Allow,
-    /// A person is to decide.
+    /// The user must decide.
     Ask {
         /// Why.
         reason: String,
     },
-    /// It may not. For an end that means: the agent goes on.
+    /// Denied. If the event is the end of an activation, the agent continues.
     Deny {
         /// Why.
         reason: String,
@@ -65,7 +65,7 @@ pub enum Ruling {
 }
 
 impl HookVerdict {
-    /// Takes in what a later hook said: the strongest word counts, the latest change, and everything that was told.
+    /// Adds a later hook's answer: the strongest ruling, the latest change, and all messages count.
     pub(crate) fn join(&mut self, later: HookVerdict) {
         let HookVerdict {
             ruling,
@@ -85,7 +85,7 @@ impl HookVerdict {
         self.rules.extend(rules);
     }
 
-    /// Why it may not happen, if it may not.
+    /// The reason of a denial.
     pub fn denial_reason(&self) -> Option<&str> {
         match &self.ruling {
             Ruling::Deny { reason } => Some(reason),

@@ -1,22 +1,22 @@
-//! Where moments come from. Everything that needs the time is given a clock, so that tests can move it.
+//! The source of time. Everything that needs the time gets a clock, so that tests can move it.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use protocol::Timestamp;
 
-/// Tells the time.
+/// A clock.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// This moment.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's own clock, which may jump in either direction.
+/// The system clock, which may jump in either direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is given")]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that all other code uses")]
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! The layout of `$BOSUN_HOME`. It belongs to one user (0700), and this module alone knows where things are.
+//! The layout of `$BOSUN_HOME`. It belongs to one user (0700), and only this module knows its paths.
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
@@ -18,27 +18,27 @@ use crate::guardian::{RecordedPrograms, Survivors, end_marked, kill_guardian, wa
 /// Why Bosun's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// Something else has its name.
+    /// Its path is not a folder.
     #[error("{} is not a directory; remove it or set BOSUN_HOME to another path", .0.display())]
     NotDirectory(PathBuf),
-    /// Its file system takes no writes.
-    #[error("{} is on a read-only file system; set BOSUN_HOME to a path that can be written", .0.display())]
+    /// Its file system is read-only.
+    #[error("{} is on a read-only file system; set BOSUN_HOME to a writable path", .0.display())]
     ReadOnly(PathBuf),
-    /// It belongs to somebody else.
-    #[error("no permission to use {}; make it yours or set BOSUN_HOME to a path that is", .0.display())]
+    /// It belongs to another user.
+    #[error("no permission to use {}; change its owner or set BOSUN_HOME to a path of yours", .0.display())]
     Forbidden(PathBuf),
-    /// It holds other things that others may use, and would be closed to them.
-    #[error("{} is open to others and holds other things; `chmod 700` it if it is Bosun's alone, or set BOSUN_HOME to a folder of its own", .0.display())]
+    /// It contains other files that other users may use, and would be closed to them.
+    #[error("{} is open to other users and contains other files; `chmod 700` it if only Bosun uses it, or set BOSUN_HOME to a separate folder", .0.display())]
     Shared(PathBuf),
-    /// There is no room for it.
-    #[error("no space left to make {}; free some or set BOSUN_HOME to another disk", .0.display())]
+    /// The disk is full.
+    #[error("no space left to create {}; free some or set BOSUN_HOME to another disk", .0.display())]
     Full(PathBuf),
-    /// Sockets in it would have longer names than the system takes.
+    /// Its socket paths would be longer than the system allows.
     #[error("{} is too long a path for sockets; set BOSUN_HOME to one of at most {most} bytes", path.display())]
     TooLong {
         /// The path.
         path: PathBuf,
-        /// The most bytes it may have.
+        /// The maximum bytes.
         most: usize,
     },
     /// Another process holds a lock for too long.
@@ -50,14 +50,14 @@ pub enum HomeError {
         waited: Duration,
     },
     /// Processes of an earlier owner do not end.
-    #[error("processes that this session started earlier do not end: {0}; end them before it is resumed")]
+    #[error("processes that this session started earlier do not end: {0}; end them before you resume it")]
     Leftovers(Survivors),
     /// Anything else.
-    #[error("cannot use {}; set BOSUN_HOME to another path if this stays: {source}", path.display())]
+    #[error("cannot use {}; set BOSUN_HOME to another path if this persists: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -75,32 +75,32 @@ impl HomeError {
     }
 }
 
-/// Bosun's folder, known to exist and to be this user's alone.
+/// Bosun's folder, which exists and belongs only to this user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
 }
 
-/// A socket's address holds 108 bytes, of which the last is 0.
+/// A socket address has 108 bytes, of which the last is 0.
 const SOCKET_PATH: usize = 107;
 const SOCKET_NAME: usize = "/run/0123456789abcdef.sock".len();
-/// Names by which a folder is known as Bosun's.
+/// Names that identify a folder as Bosun's.
 const MADE: [&str; 2] = ["sessions", "config.toml"];
-/// What people put there before the first run.
+/// Files that users put there before the first run.
 const DEFINITIONS: [&str; 6] = ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"];
 const CHECKOUTS: &str = "checkouts";
 const TRASH: &str = "trash";
 const OWNER_LOCK: &str = "owner.lock";
 const PROGRAMS: &str = "programs";
-/// How long a guardian without an owner may take to end everything.
+/// Time limit for a guardian without an owner to end everything.
 const GUARDIAN_PATIENCE: Duration = Duration::from_secs(5);
 const LOCK_PATIENCE: Duration = Duration::from_secs(30);
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
 impl Home {
-    /// Opens the folder, making what is missing. Any number of processes may do this at once.
+    /// Opens the folder and creates missing parts. Any number of processes may do this at once.
     pub fn open(root: PathBuf) -> Result<Home, HomeError> {
-        let root = fitting(&root)?;
+        let root = checked_root(&root)?;
         if let Some(parent) = root.parent() {
             fs::create_dir_all(parent).map_err(|source| HomeError::from(parent, source))?;
         }
@@ -113,7 +113,7 @@ impl Home {
         Ok(Home { root })
     }
 
-    /// Opens the folder to read what is in it: one that cannot be written is taken as it is.
+    /// Opens the folder for reading: a read-only one is used as it is.
     pub fn open_to_read(root: PathBuf) -> Result<Home, HomeError> {
         match (Home::open(root.clone()), Home::look(&root)) {
             (Err(HomeError::ReadOnly(_)), Some(home)) => Ok(home),
@@ -121,20 +121,20 @@ impl Home {
         }
     }
 
-    /// Says whether [`Home::open`] could make or use the folder. Nothing is made or changed.
+    /// Checks whether [`Home::open`] could create or use the folder. Nothing is created or changed.
     pub fn check(root: &Path) -> Result<(), HomeError> {
-        let root = fitting(root)?;
-        let there = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-        if !there.is_dir() {
-            return Err(HomeError::NotDirectory(there.to_owned()));
+        let root = checked_root(root)?;
+        let existing = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+        if !existing.is_dir() {
+            return Err(HomeError::NotDirectory(existing.to_owned()));
         }
-        if there == root {
+        if existing == root {
             require_own(&root)?;
         }
-        require_writable(there)
+        require_writable(existing)
     }
 
-    /// The folder as it is, if it is one: nothing is made or changed, so any part of it may be missing.
+    /// The folder as it is, if it exists: nothing is created or changed, so any part of it may be missing.
     pub fn look(root: &Path) -> Option<Home> {
         let root = std::path::absolute(root).ok()?;
         root.is_dir().then_some(Home { root })
@@ -145,12 +145,12 @@ impl Home {
         &self.root
     }
 
-    /// What crosses sessions.
+    /// The database of data shared by sessions.
     pub fn index_db(&self) -> PathBuf {
         self.root.join("bosun.db")
     }
 
-    /// A second copy of what is there and nowhere else.
+    /// A backup of the data that exists only there.
     pub fn index_backup(&self) -> PathBuf {
         self.root.join("bosun.backup.jsonl")
     }
@@ -160,12 +160,12 @@ impl Home {
         self.root.join("logs")
     }
 
-    /// Every session's folder is in here.
+    /// The folder of all sessions.
     pub fn sessions_dir(&self) -> PathBuf {
         self.root.join("sessions")
     }
 
-    /// All that belongs to one session.
+    /// The folder of one session.
     pub fn session_dir(&self, session: SessionId) -> PathBuf {
         self.sessions_dir().join(session.to_string())
     }
@@ -180,40 +180,40 @@ impl Home {
         self.session_dir(session).join("plan.md")
     }
 
-    /// Output of one session's commands that was too long for its log.
+    /// Command output of one session that was too long for its log.
     pub fn output_dir(&self, session: SessionId) -> PathBuf {
         self.session_dir(session).join("output")
     }
 
-    /// Every session's checkouts are in here.
+    /// The folder of all checkouts.
     pub fn checkouts_dir(&self) -> PathBuf {
         self.root.join(CHECKOUTS)
     }
 
-    /// What was taken out of the way and is not lost yet.
+    /// The trash, from which files can be restored.
     pub fn trash_dir(&self) -> PathBuf {
         self.root.join(TRASH)
     }
 
-    /// Makes the folder of one session's checkouts. A link in its way is an error.
+    /// Creates the folder of one session's checkouts. A link in its way is an error.
     pub fn make_checkouts(&self, session: SessionId) -> Result<PathBuf, HomeError> {
         let below = Path::new(CHECKOUTS).join(session.to_string());
         make_below(&self.root, &below).map_err(|source| HomeError::from(&self.root.join(below), source))
     }
 
-    /// Where one session's owner listens. Named by the random half of the id, since addresses are short.
+    /// The socket of one session's owner. Named by the random half of the id, since socket paths are short.
     pub fn socket(&self, session: SessionId) -> PathBuf {
         let (_, random) = session.uuid().as_u64_pair();
         self.root.join("run").join(format!("{random:016x}.sock"))
     }
 
-    /// The sockets of owners that are there, and of those that died.
+    /// The sockets of live and of dead owners.
     pub fn sockets(&self) -> HashSet<PathBuf> {
         let found = fs::read_dir(self.root.join("run")).into_iter().flatten().flatten();
         found.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "sock")).collect()
     }
 
-    /// Makes one session's folders.
+    /// Creates one session's folders.
     pub fn make_session(&self, session: SessionId) -> Result<PathBuf, HomeError> {
         let folder = self.session_dir(session);
         make_private(&folder)?;
@@ -221,19 +221,19 @@ impl Home {
         Ok(folder)
     }
 
-    /// Waits for the lock of this name, which one process holds at a time, and blocks the thread meanwhile.
+    /// Waits for the lock of this name, which one process holds at a time; blocks the thread meanwhile.
     pub fn lock(&self, name: &str) -> Result<FileLock, HomeError> {
         self.lock_within(name, LOCK_PATIENCE)
     }
 
-    /// Takes a session that nobody owns: waits until nothing runs any more that an earlier owner started, and ends what
-    /// an owner left behind that was killed together with its guardian. Blocks the thread meanwhile.
+    /// Takes a session without an owner: waits until no process of an earlier owner runs, and ends the processes of an
+    /// owner that was killed together with its guardian. Blocks the thread meanwhile.
     pub fn settle_session(&self, session: SessionId) -> Result<IdleSession, HomeError> {
         let path = self.session_dir(session).join(OWNER_LOCK);
         let record = path.with_file_name(PROGRAMS);
         let lock = match lock_within(path.clone(), Duration::ZERO) {
             Err(HomeError::Locked { .. }) => {
-                // Owner and guardian hold it together, so a guardian does: it ends soon, unless somebody stopped it.
+                // Owner and guardian hold it together, so a guardian holds it: it ends soon, unless it was stopped.
                 wake_guardian(&record);
                 match lock_within(path.clone(), GUARDIAN_PATIENCE) {
                     Err(HomeError::Locked { .. }) => {
@@ -250,7 +250,7 @@ impl Home {
         Ok(IdleSession { lock, record, ran })
     }
 
-    /// The same if there is nothing to wait for and nothing to end.
+    /// The same if there is nothing to wait for or to end; none otherwise.
     pub fn try_settle_session(&self, session: SessionId) -> Result<Option<IdleSession>, HomeError> {
         let path = self.session_dir(session).join(OWNER_LOCK);
         let record = path.with_file_name(PROGRAMS);
@@ -261,8 +261,8 @@ impl Home {
         }
     }
 
-    fn lock_within(&self, name: &str, patience: Duration) -> Result<FileLock, HomeError> {
-        lock_within(self.root.join("run").join(format!("{name}.lock")), patience)
+    fn lock_within(&self, name: &str, timeout: Duration) -> Result<FileLock, HomeError> {
+        lock_within(self.root.join("run").join(format!("{name}.lock")), timeout)
     }
 }
 
@@ -270,7 +270,7 @@ fn number(pid: &Pid) -> u32 {
     pid.as_raw_pid().unsigned_abs()
 }
 
-/// A session of which nothing runs, and that nobody else can take meanwhile.
+/// A session without running processes, locked against other owners.
 #[derive(Debug)]
 pub struct IdleSession {
     /// Its lock.
@@ -280,12 +280,12 @@ pub struct IdleSession {
 }
 
 impl IdleSession {
-    /// Whether programs ran since the session was last settled: what lies in its folder may be theirs.
+    /// Whether programs ran since the session was last settled: files in its folder may be theirs.
     pub fn had_programs(&self) -> bool {
         self.ran == RecordedPrograms::Programs
     }
 
-    /// Takes the session for one without programs from now on, when what they may have left is dealt with.
+    /// Marks the session as one without programs, after their possible leftovers have been handled.
     pub fn forget_programs(&mut self) -> Result<(), HomeError> {
         self.ran = RecordedPrograms::Nothing;
         match fs::remove_file(&self.record) {
@@ -295,43 +295,43 @@ impl IdleSession {
     }
 }
 
-fn lock_within(path: PathBuf, patience: Duration) -> Result<FileLock, HomeError> {
+fn lock_within(path: PathBuf, timeout: Duration) -> Result<FileLock, HomeError> {
     let failed = |source| HomeError::from(&path, source);
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
     let began = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(FileLock { file, path }),
-            Err(TryLockError::WouldBlock) if began.elapsed() < patience => thread::sleep(LOCK_POLL),
+            Err(TryLockError::WouldBlock) if began.elapsed() < timeout => thread::sleep(LOCK_POLL),
             Err(TryLockError::WouldBlock) => return Err(HomeError::Locked { path, waited: began.elapsed() }),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
     }
 }
 
-/// A lock among processes; dropping it gives it back, and so does dying.
+/// A lock among processes; it is released when dropped, or when the process ends.
 #[derive(Debug)]
-#[must_use = "the lock is given back when this is dropped"]
+#[must_use = "the lock is released when this is dropped"]
 pub struct FileLock {
-    // The file stays when the lock is given back: removing it would let two processes lock two files of one name.
+    // The file stays when the lock is released: removing it would let two processes lock two files of one name.
     file: File,
     path: PathBuf,
 }
 
 impl FileLock {
-    /// For another process to hold too: the lock is free when both have given it back.
+    /// A copy for another process: the lock is free when both have released it.
     pub(crate) fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Where a guardian that holds this lock says that programs run.
+    /// The path where a guardian with this lock records that programs run.
     pub(crate) fn programs_record(&self) -> PathBuf {
         self.path.with_file_name(PROGRAMS)
     }
 }
 
-/// The path in full, if sockets below it have an address.
-fn fitting(root: &Path) -> Result<PathBuf, HomeError> {
+/// The absolute path, if socket paths below it are short enough.
+fn checked_root(root: &Path) -> Result<PathBuf, HomeError> {
     let root = std::path::absolute(root).map_err(|source| HomeError::from(root, source))?;
     let most = SOCKET_PATH - SOCKET_NAME;
     if root.as_os_str().as_bytes().len() > most {
@@ -340,16 +340,16 @@ fn fitting(root: &Path) -> Result<PathBuf, HomeError> {
     Ok(root)
 }
 
-/// Makes sure that closing the folder to others takes nothing from them: it does not exist, is closed already, is
-/// empty, or was made for Bosun.
+/// Checks that closing the folder to other users takes nothing from them: it does not exist, is already closed, is
+/// empty, or belongs to Bosun.
 fn require_own(path: &Path) -> Result<(), HomeError> {
     let Ok(folder) = fs::metadata(path) else { return Ok(()) };
     if !folder.is_dir() || folder.mode() & 0o077 == 0 {
         return Ok(());
     }
     let is_empty = fs::read_dir(path).map(|mut entries| entries.next().is_none());
-    // Another process may be at its first start: it closes an empty folder before it fills it, so what was
-    // found in the folder is Bosun's if the folder is closed by now.
+    // Another process may be at its first start: it closes an empty folder before it fills it, so the content is
+    // Bosun's if the folder is closed by now.
     let is_closed = || fs::metadata(path).is_ok_and(|folder| folder.mode() & 0o077 == 0);
     match is_empty {
         Ok(true) => Ok(()),
@@ -359,14 +359,14 @@ fn require_own(path: &Path) -> Result<(), HomeError> {
     }
 }
 
-/// Whether the folder's names are those of Bosun's own files.
+/// Whether the folder contains Bosun's files.
 fn is_known(path: &Path, folder: &fs::Metadata) -> bool {
     let any = |names: &[&str]| names.iter().any(|name| path.join(name).exists());
     let is_mine = folder.uid() == crate::user_id() && folder.mode() & 0o002 == 0;
     any(&MADE) || (is_mine && any(&DEFINITIONS))
 }
 
-/// Makes a folder that only its user can enter, or makes an existing one such a folder.
+/// Creates a folder that only its user can enter, or changes an existing one to be such a folder.
 fn make_private(path: &Path) -> Result<(), HomeError> {
     let failed = |source| HomeError::from(path, source);
     match DirBuilder::new().mode(0o700).create(path) {
@@ -380,7 +380,7 @@ fn make_private(path: &Path) -> Result<(), HomeError> {
     Ok(())
 }
 
-/// Finds out at the start what would otherwise fail in the middle of work.
+/// Checks at the start what would otherwise fail in the middle of work.
 fn require_writable(path: &Path) -> Result<(), HomeError> {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
         .map_err(|errno| HomeError::from(path, errno.into()))

@@ -1,10 +1,10 @@
-//! Where ids come from. Everything that makes ids is given a source, so that tests can fix them.
+//! The source of ids. Everything that creates ids gets a source, so that tests can fix them.
 
 use std::fmt;
 
 use uuid::Uuid;
 
-/// Makes ids that no one else has.
+/// Creates unique ids.
 pub trait Ids: Send + Sync + fmt::Debug {
     /// A fresh UUID.
     fn uuid(&self) -> Uuid;

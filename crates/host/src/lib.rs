@@ -1,7 +1,7 @@
 //! The machine: its clock, its processes, its files and Bosun's own folder.
 //!
-//! This is the only crate that starts processes, and everything it starts has a guardian: when this process
-//! dies, however it dies, nothing that it started lives on.
+//! This is the only crate that starts processes, and everything it starts has a guardian: when this process dies,
+//! however it dies, none of its processes survives.
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]

@@ -1,33 +1,33 @@
-//! How many files this process may have open: as many as the machine lets it, while the programs that it starts get
-//! what they would have had without it. Some of them walk over every possible descriptor, or use calls that take
-//! small numbers only.
+//! The limit of open files: this process gets as many as the machine allows, while the programs that it starts get the
+//! limits they would have had without it. Some of them iterate over every possible descriptor, or use calls that accept
+//! only small numbers.
 
 use std::io;
 use std::sync::OnceLock;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
-/// How many files this process may have open.
+/// The limit of open files of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFiles {
-    /// How many it may have now; any number when absent.
+    /// The current limit; unlimited when absent.
     pub now: Option<u64>,
-    /// The most that it could raise that to; any number when absent.
+    /// The maximum it could be raised to; unlimited when absent.
     pub most: Option<u64>,
 }
 
 impl OpenFiles {
-    /// What holds for this process.
+    /// The limits of this process.
     pub fn current() -> OpenFiles {
         let limit = getrlimit(Resource::Nofile);
         OpenFiles { now: limit.current, most: limit.maximum }
     }
 }
 
-/// The limits that this process was started with, once it has raised its own.
+/// The original limits of this process, once it has raised its own.
 static BEFORE: OnceLock<(Option<u64>, Option<u64>)> = OnceLock::new();
 
-/// Raises the number of files that this process may have open to the most that it is allowed.
+/// Raises the limit of open files of this process to the maximum.
 pub fn raise_open_files() -> io::Result<OpenFiles> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = current.zip(maximum).is_none_or(|(current, maximum)| current >= maximum);
@@ -38,7 +38,7 @@ pub fn raise_open_files() -> io::Result<OpenFiles> {
     Ok(OpenFiles::current())
 }
 
-/// Gives a process that was just started, and so everything it starts, the limits that this one was started with.
+/// Gives a process that was just started, and so all its descendants, the original limits of this process.
 pub(crate) fn lower_open_files(process: Pid) -> io::Result<()> {
     if let Some(&(current, maximum)) = BEFORE.get() {
         prlimit(Some(process), Resource::Nofile, Rlimit { current, maximum })?;

@@ -1,8 +1,9 @@
-//! Who started a process: a person, or an agent's command.
+//! The origin of a process: the user, or an agent's command.
 //!
-//! Whatever a command starts stays below its guardian, also after `setsid` or a double fork, since the guardian is a
-//! subreaper. So it is enough to go up from parent to parent and look for a process of Bosun. In a PID namespace of its
-//! own a process can hide its parents from itself; the marks say the same, and the one in its limits cannot be taken off.
+//! Every process that a command starts stays below its guardian, also after `setsid` or a double fork, since the
+//! guardian is a subreaper. So it is enough to go up from parent to parent and look for a process of Bosun. In a PID
+//! namespace of its own a process can hide its parents from itself; the marks give the same information, and the one in
+//! its limits cannot be removed.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -11,32 +12,32 @@ use rustix::process::Pid;
 use crate::guardian::{has_lowered_locks, is_guardian, is_marked};
 use crate::proc::{self, ProcessStat, positive};
 
-/// Who started a process.
+/// The origin of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lineage {
-    /// Nobody that Bosun started.
+    /// Not started by a process of Bosun.
     Person,
-    /// A command that Bosun started, at any distance.
+    /// Started by a command of Bosun, directly or indirectly.
     Agent,
-    /// It has ended, or cannot be looked at.
+    /// It has ended, or cannot be examined.
     Unknown,
 }
 
-/// Most looks at ancestors of a process. Nobody but somebody who hides something makes it take so many.
+/// Maximum number of ancestors examined. Only a process that hides something has so many.
 const LOOKS: usize = 10_000;
 
 impl Lineage {
-    /// Of the process with this number.
+    /// The origin of the process with this id.
     pub fn of(pid: u32) -> Lineage {
         i32::try_from(pid).ok().and_then(positive).map_or(Lineage::Unknown, Lineage::above)
     }
 
-    /// Of this process.
+    /// The origin of this process.
     pub fn of_this_process() -> Lineage {
         if is_marked() {
             return Lineage::Agent;
         }
-        // Without `/proc`, or with one of a foreign namespace, nobody can tell.
+        // Without `/proc`, or with that of another namespace, it is unknown.
         proc::own_number().map_or(Lineage::Unknown, Lineage::above)
     }
 
@@ -52,9 +53,9 @@ impl Lineage {
                 Ok(Some(parent)) if is_bosun(parent) => return Lineage::Agent,
                 Ok(Some(parent)) => (below, at) = (at, parent),
                 Err(_) if at == process => return Lineage::Unknown,
-                // It is there and may not be seen: not one of this user's.
+                // It exists but may not be examined: not one of this user's.
                 Err(_) if parent(below).is_ok_and(|parent| parent == Some(at)) => return Lineage::Person,
-                // It ended meanwhile and left its children to another, so the look begins again.
+                // It ended meanwhile and its children got another parent, so the search starts again.
                 Err(_) => (below, at) = (process, process),
             }
         }
@@ -62,13 +63,13 @@ impl Lineage {
     }
 }
 
-/// Whether this is a guardian, or the owner that what a killed guardian guarded has fallen to.
+/// Whether this is a guardian, or an owner that inherited the processes of a killed guardian.
 fn is_bosun(pid: Pid) -> bool {
     is_guardian(pid) || (proc::name(pid).is_ok_and(|name| name == "bosun") && may_run_this(pid))
 }
 
-/// Whether a process runs the same executable as this one. A sealed one does not tell, and a script that is only
-/// called `bosun` does.
+/// Whether a process may run the same executable as this one. A sealed process hides its executable; a script that is
+/// only named `bosun` does not.
 fn may_run_this(pid: Pid) -> bool {
     let executable = |process: &str| std::fs::metadata(format!("/proc/{process}/exe")).map(|it| (it.dev(), it.ino()));
     match (executable(&pid.to_string()), executable("self")) {

@@ -1,4 +1,4 @@
-//! The machine and this process on it: who runs, how much room there is, and how to end at once.
+//! The machine and this process on it: process identity, free disk space, and immediate termination.
 
 use std::path::Path;
 use std::{fs, io, thread};
@@ -8,12 +8,12 @@ use rustix::process::{DumpableBehavior, Pid, Signal, getpid, kill_process, set_d
 use crate::Lineage;
 use crate::proc::ProcessStat;
 
-/// A process, named so that no later process can be taken for it.
+/// Identifies a process; no later process has the same identity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProcessIdentity {
-    /// The boot of the machine that it runs in.
+    /// The boot id of the machine.
     pub boot: String,
-    /// Its number, which another process may get after it.
+    /// Its process id, which may be reused after it.
     pub pid: u32,
     /// When it started, in clock ticks since boot.
     pub started: u64,
@@ -27,44 +27,44 @@ impl ProcessIdentity {
         Ok(ProcessIdentity { boot: boot()?, pid: pid_number, started: ProcessStat::read(pid)?.started })
     }
 
-    /// Whether exactly this process still runs. A process that has ended but was not reaped does not.
+    /// Whether exactly this process still runs. A process that has ended but was not reaped does not count.
     pub fn is_alive(&self) -> bool {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
         let same_boot = boot().is_ok_and(|boot| boot == self.boot);
         same_boot
             && match ProcessStat::read(pid) {
                 Ok(stat) => stat.started == self.started && !stat.is_dead(),
-                // Some machines hide sealed processes. One that takes a signal lives, and may be the one.
+                // Some machines hide sealed processes. A process that accepts a signal is alive, and may be this one.
                 Err(_) => test_kill_process(pid).is_ok(),
             }
     }
 }
 
-/// The machine's present start.
+/// The boot id of the machine.
 pub(crate) fn boot() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
-/// The bytes that an ordinary user may still write to the file system of `path`.
+/// The bytes that an unprivileged user can still write to the file system of `path`.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let room = rustix::fs::statvfs(path)?;
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// Whether a command that Bosun started has started this process, at any distance, or nobody can tell.
+/// Whether a command of Bosun started this process, directly or indirectly, or the origin is unknown.
 pub fn inside_job() -> bool {
     Lineage::of_this_process() != Lineage::Person
 }
 
-/// Closes this process to the others of its user: its memory, its environment and its open files cannot be read
-/// through `/proc`, and nobody can trace it. What it starts is open again.
+/// Closes this process to other processes of its user: its memory, environment and open files cannot be read through
+/// `/proc`, and it cannot be traced. Processes that it starts are open again.
 pub fn seal() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 /// Ends this process as a crash would: no destructor runs and nothing is flushed.
 pub fn kill_self() -> ! {
-    // A process may always signal itself, and this signal cannot be caught; the loop is for the type.
+    // A process may always signal itself, and this signal cannot be caught; the loop only satisfies the type.
     let _ = kill_process(getpid(), Signal::KILL);
     loop {
         thread::park();

@@ -1,14 +1,14 @@
-//! How much memory this process may still get: what the machine has free, what its control groups leave, and how long
-//! programs wait for memory. Nothing here allocates much or waits: it is read every second while agents run.
+//! The memory available to this process: the machine's free memory, the limits of its control groups, and the memory
+//! pressure. Nothing here allocates much or blocks: it is read every second while agents run.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of one file that are read; all of them are far smaller.
+/// Maximum bytes read of one file; all of them are far smaller.
 const FILE: u64 = 64 * 1024;
 
-/// Where the machine tells of its memory.
+/// Reads the memory of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryGauge {
     root: PathBuf,
@@ -20,25 +20,26 @@ impl Default for MemoryGauge {
     }
 }
 
-/// What there was at one moment.
+/// The memory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryReading {
-    /// The bytes that this process may get without harm to others.
+    /// The bytes that this process can get without harming other processes.
     pub available: u64,
-    /// The bytes that there are for it in all.
+    /// The total bytes for it.
     pub total: u64,
-    /// The part of the last ten seconds that some program waited for memory, in percent; the kernel may not tell.
+    /// The share of the last ten seconds in which some program waited for memory, in percent; none if the kernel does
+    /// not report it.
     pub pressure: Option<f64>,
 }
 
-/// How much memory is too little.
+/// The limits below which memory is too low.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryBounds {
-    /// Fewer bytes than this are too few.
+    /// The minimum of available bytes.
     pub bytes: u64,
-    /// A smaller part of all memory than this is too little, in percent.
+    /// The minimum share of the total memory, in percent.
     pub percent: u64,
-    /// More pressure than this is too much, in percent.
+    /// The maximum pressure, in percent.
     pub pressure: f64,
 }
 
@@ -51,10 +52,10 @@ impl Default for MemoryBounds {
 /// Whether there is room for more work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MemoryHeadroom {
-    /// There is.
+    /// There is enough memory.
     #[default]
     Ample,
-    /// There is none.
+    /// There is too little memory.
     Tight,
 }
 
@@ -64,7 +65,7 @@ impl MemoryGauge {
         MemoryGauge { root }
     }
 
-    /// Reads what there is now.
+    /// Reads the current values.
     pub fn read(&self) -> io::Result<MemoryReading> {
         let meminfo = self.text("proc/meminfo")?;
         let machine = |name| {
@@ -80,8 +81,8 @@ impl MemoryGauge {
         Ok(MemoryReading { available, total, pressure })
     }
 
-    /// The control groups that leave this process less than the machine's `total`: its own and those above it, as far as
-    /// they can be seen from here.
+    /// The control groups that limit this process below the machine's `total`: its own and those above it, as far as
+    /// they are visible.
     fn groups(&self, total: u64) -> Vec<CgroupLimits> {
         let own = self.text("proc/self/cgroup").unwrap_or_default();
         let second = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
@@ -100,12 +101,12 @@ impl MemoryGauge {
 
     fn group(&self, version: &CgroupVersion, folder: &Path, total: u64) -> Option<CgroupLimits> {
         let number = |name: &str| self.text(folder.join(name)).ok()?.trim().parse::<u64>().ok();
-        // One without a limit says `max`, or a number larger than any machine. Its statistics take the kernel a while.
+        // A group without a limit has `max`, or a number larger than any machine. Reading its statistics is slow.
         let limit = number(version.limit).filter(|limit| *limit < total)?;
         let stat = self.text(folder.join("memory.stat")).unwrap_or_default();
-        // What the kernel gives up as soon as somebody needs it is not taken.
-        let taken = number(version.used)?.saturating_sub(field(&stat, version.spare).unwrap_or_default());
-        Some(CgroupLimits { limit, left: limit.saturating_sub(taken) })
+        // Memory that the kernel reclaims on demand does not count as used.
+        let in_use = number(version.used)?.saturating_sub(field(&stat, version.spare).unwrap_or_default());
+        Some(CgroupLimits { limit, left: limit.saturating_sub(in_use) })
     }
 
     fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
@@ -116,8 +117,8 @@ impl MemoryGauge {
 }
 
 impl MemoryBounds {
-    /// Whether there is room, after what was said before. Once tight, it takes half as much again to be ample, so that
-    /// what stands at the edge does not come and go.
+    /// Whether there is enough memory, given the previous result. Once tight, it takes half as much again to be ample,
+    /// so that values at the limit do not flip back and forth.
     pub fn room(&self, reading: &MemoryReading, before: MemoryHeadroom) -> MemoryHeadroom {
         let least = self.bytes.max(reading.total / 100 * self.percent);
         let (least, most) = match before {
@@ -129,7 +130,7 @@ impl MemoryBounds {
     }
 }
 
-/// How a version of control groups names its files.
+/// The file names of a version of control groups.
 struct CgroupVersion {
     folder: &'static str,
     limit: &'static str,
@@ -147,7 +148,7 @@ const FIRST: CgroupVersion = CgroupVersion {
 const SECOND: CgroupVersion =
     CgroupVersion { folder: "sys/fs/cgroup", limit: "memory.max", used: "memory.current", spare: "inactive_file" };
 
-/// What a control group allows.
+/// The limits of a control group.
 struct CgroupLimits {
     limit: u64,
     left: u64,
@@ -157,7 +158,7 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
     field(text, name)?.checked_mul(1024)
 }
 
-/// The number behind a name.
+/// The number after a name.
 fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();
@@ -165,7 +166,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     })
 }
 
-/// How long some program waited, of the last ten seconds.
+/// The `some` pressure of the last ten seconds.
 fn pressure(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     some.split_ascii_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()

@@ -1,5 +1,5 @@
-//! Small files that a stranger may have written: read whole, up to a size, and only if they are plain files. A pipe or
-//! a device is refused before a byte of it is read, so nothing here waits.
+//! Reads small untrusted files: whole, up to a size, and only if they are plain files. A pipe or a device is refused
+//! before a byte of it is read, so nothing here blocks.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,29 +15,29 @@ pub enum PlainError {
     /// It is a folder, a pipe, a device or a socket.
     #[error("it is not a plain file")]
     Kind,
-    /// It is a link, or a folder on the way to it is one.
-    #[error("it is a link, or behind one")]
+    /// It is a link, or its path contains one.
+    #[error("it is a link, or its path contains one")]
     Link,
-    /// Somebody else could have put it there.
+    /// Another user could have put it there.
     #[error("it belongs to another user")]
     Owner,
     /// It is too large.
     #[error("it is larger than {most} bytes")]
     Large {
-        /// The most bytes it may have.
+        /// The maximum bytes.
         most: u64,
     },
-    /// The system says so.
+    /// A system error.
     #[error(transparent)]
     Io(io::Error),
 }
 
-/// Reads a file of the user's own, wherever links lead; none when it does not exist.
+/// Reads a trusted file, following links; none when it does not exist.
 pub fn read_plain(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
     whole(openat(CWD, path, FLAGS, Mode::empty()), most)
 }
 
-/// Opens a file that is not a link, to be read in pieces; none when it does not exist.
+/// Opens a file that is not a link, to read it in pieces; none when it does not exist.
 pub fn open_plain(path: &Path) -> Result<Option<File>, PlainError> {
     plain(openat(CWD, path, FLAGS | OFlags::NOFOLLOW, Mode::empty()))
 }
@@ -47,15 +47,15 @@ pub fn read_below(folder: &Path, below: &Path, most: u64) -> Result<Option<Vec<u
     whole(open_folder(folder).and_then(|folder| open_linkless(&folder, below)), most)
 }
 
-/// Reads a file anywhere, following no link on the way to it; none when it does not exist.
+/// Reads a file anywhere, following no link in its path; none when it does not exist.
 pub fn read_unlinked(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
     let below = path.strip_prefix("/").map_err(|_relative| PlainError::Link)?;
     read_below(Path::new("/"), below, most)
 }
 
 /// Reads at most the first `most` bytes of a file below a folder, following no link on the way; none when it does not
-/// exist. A file that belongs neither to this user, nor to root, nor to the owner of the folder is refused: in a folder
-/// that everybody may write to, anybody could have put it there.
+/// exist. A file that belongs neither to this user, nor to root, nor to the owner of the folder is refused: in a
+/// world-writable folder, any user could have put it there.
 pub fn read_owned_below(folder: &Path, below: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
     let io = |errno: Errno| PlainError::Io(errno.into());
     let folder = match open_folder(folder) {
@@ -73,13 +73,13 @@ pub fn read_owned_below(folder: &Path, below: &Path, most: u64) -> Result<Option
     Ok(Some(bytes))
 }
 
-/// Whether no name leads to an open file any more. Its times are not asked for: Linux writes those that were asked for
-/// anew with each change, and whoever changes the file every moment would wait for that.
+/// Whether an open file has no name any more. Its times are not requested: after a request, Linux updates them with
+/// each change, which would slow down a frequent writer.
 pub fn is_removed(file: &File) -> bool {
     statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::NLINK).is_ok_and(|found| found.stx_nlink == 0)
 }
 
-/// The user that this process acts for.
+/// The effective user of this process.
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -108,7 +108,7 @@ fn plain(opened: rustix::io::Result<OwnedFd>) -> Result<Option<File>, PlainError
         Ok(file) => file,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(Errno::LOOP) => return Err(PlainError::Link),
-        // What a socket answers.
+        // The error for a socket.
         Err(Errno::NXIO | Errno::NODEV) => return Err(PlainError::Kind),
         Err(errno) => return Err(PlainError::Io(errno.into())),
     };
@@ -172,7 +172,7 @@ mod tests {
         symlink("five", folder.path().join("link")).unwrap();
         let read = |name: &str| read_owned_below(folder.path(), Path::new(name), 4).map_err(|error| error.to_string());
         assert_eq!(read("five"), Ok(Some(b"1234".to_vec())));
-        assert_eq!((read("none"), read("link")), (Ok(None), Err("it is a link, or behind one".into())));
+        assert_eq!((read("none"), read("link")), (Ok(None), Err("it is a link, or its path contains one".into())));
         // Only root can give files away.
         if std::os::unix::fs::chown(folder.path().join("five"), Some(65_534), None).is_ok() {
             assert_eq!(read("five"), Err("it belongs to another user".into()));
@@ -190,7 +190,7 @@ mod tests {
         symlink("there", folder.path().join("way")).unwrap();
         assert_eq!(read_plain(&folder.path().join("link"), 4).unwrap(), Some(b"1".to_vec()));
         for name in ["link", "way/file"] {
-            assert_eq!(below(folder.path(), name), Err("it is a link, or behind one".into()), "{name}");
+            assert_eq!(below(folder.path(), name), Err("it is a link, or its path contains one".into()), "{name}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! What `/proc` says about processes. Nothing is kept: a process may be gone by the next line, so every
-//! answer is about a moment that has passed.
+//! Reads `/proc`. Nothing is cached: a process may be gone by the next line, so every answer is about the past.
 
 use std::collections::HashMap;
 use std::{fs, io};
@@ -7,12 +6,12 @@ use std::{fs, io};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid};
 
-/// The fields of `/proc/PID/stat` that tell whose a process is.
+/// The fields of `/proc/PID/stat` that identify a process and its relatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
     /// The state's letter.
     pub(crate) state: u8,
-    /// The process that is told when it ends; none if that is outside the namespace.
+    /// Its parent; none if that is outside the namespace.
     pub(crate) parent: Option<Pid>,
     /// Its process group.
     pub(crate) group: Option<Pid>,
@@ -29,7 +28,7 @@ impl ProcessStat {
         ProcessStat::parse(&line).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat")))
     }
 
-    /// Reads the fields after the name, which may itself hold blanks, brackets and any other byte.
+    /// Parses the fields after the name, which may itself contain spaces, brackets and any other byte.
     fn parse(line: &[u8]) -> Option<ProcessStat> {
         let name_ends = line.iter().rposition(|&byte| byte == b')')?;
         let rest = str::from_utf8(line.get(name_ends + 1..)?).ok()?;
@@ -44,7 +43,7 @@ impl ProcessStat {
         })
     }
 
-    /// Whether somebody stopped the process with a signal, or traces it.
+    /// Whether the process is stopped by a signal, or traced.
     pub(crate) fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')
     }
@@ -55,12 +54,12 @@ impl ProcessStat {
     }
 }
 
-/// Every process of the machine at about one moment.
+/// All processes of the machine at about one moment.
 #[derive(Debug)]
 pub(crate) struct ProcessTable(HashMap<Pid, ProcessStat>);
 
 impl ProcessTable {
-    /// Looks at every process. Fails rather than leave one out, unless that one has just ended.
+    /// Reads every process. Fails rather than omit one, unless it has just ended.
     pub(crate) fn take() -> io::Result<ProcessTable> {
         let mut all = HashMap::new();
         for entry in fs::read_dir("/proc")? {
@@ -72,12 +71,12 @@ impl ProcessTable {
         Ok(ProcessTable(all))
     }
 
-    /// The processes that `parent` will be told about, dead ones included.
+    /// The children of `parent`, dead ones included.
     pub(crate) fn children(&self, parent: Pid) -> impl Iterator<Item = (Pid, &ProcessStat)> {
         self.0.iter().filter(move |(_, stat)| stat.parent == Some(parent)).map(|(&pid, stat)| (pid, stat))
     }
 
-    /// The living processes among `roots` and everything below them.
+    /// The live processes among `roots` and their descendants.
     pub(crate) fn living(&self, roots: impl IntoIterator<Item = Pid>) -> Vec<(Pid, ProcessStat)> {
         let mut below: HashMap<Pid, Vec<Pid>> = HashMap::new();
         for (&pid, stat) in &self.0 {
@@ -95,14 +94,14 @@ impl ProcessTable {
     }
 }
 
-/// The number of this process in the namespace whose processes `/proc` shows, which need not be its own.
+/// The id of this process in the namespace that `/proc` shows, which need not be its own.
 pub(crate) fn own_number() -> io::Result<Pid> {
     let link = fs::read_link("/proc/self")?;
     let number = link.to_str().and_then(parse_pid);
     number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/self"))
 }
 
-/// The children of this process, which must have one thread only; dead ones may be among them.
+/// The children of this process, which must be single-threaded; dead ones may be among them.
 pub(crate) fn own_children() -> io::Result<Vec<Pid>> {
     let own = getpid();
     match fs::read_to_string(format!("/proc/self/task/{own}/children")) {
@@ -112,7 +111,7 @@ pub(crate) fn own_children() -> io::Result<Vec<Pid>> {
     }
 }
 
-/// The value of a variable in the environment that a process started with, if it may be read.
+/// The value of a variable in the initial environment of a process, if it may be read.
 pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
     environ
@@ -120,8 +119,8 @@ pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
         .find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
 }
 
-/// What a process was started with, its name first; other users' processes tell it too. A program can change its own,
-/// and no other's.
+/// The command line of a process, its name first; readable for other users' processes too. A program can change its
+/// own, and no other's.
 pub(crate) fn command_line(pid: Pid) -> io::Result<Vec<Vec<u8>>> {
     let line = fs::read(format!("/proc/{pid}/cmdline"))?;
     Ok(line.strip_suffix(&[0]).unwrap_or(&line).split(|&byte| byte == 0).map(<[u8]>::to_vec).collect())
@@ -132,7 +131,7 @@ pub(crate) fn name(pid: Pid) -> io::Result<String> {
     Ok(fs::read_to_string(format!("/proc/{pid}/comm"))?.trim_end_matches('\n').to_owned())
 }
 
-/// Tells a process that is gone from one that could not be looked at.
+/// Distinguishes a process that is gone from one that could not be read.
 fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
@@ -146,8 +145,8 @@ pub(crate) fn parse_pid(text: &str) -> Option<Pid> {
     positive(text.parse().ok()?)
 }
 
-/// The process of this number. The kernel writes 0 for one outside the namespace, and -1 for one that is
-/// being reaped; neither may ever be signalled.
+/// The process of this id. The kernel writes 0 for one outside the namespace, and -1 for one that is being reaped;
+/// neither may ever be signalled.
 pub(crate) fn positive(number: i32) -> Option<Pid> {
     (number > 0).then(|| Pid::from_raw(number)).flatten()
 }

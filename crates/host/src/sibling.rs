@@ -1,5 +1,5 @@
-//! Another process of this executable, as a person would start it, to be killed in the middle of its work. It is how
-//! Bosun tests itself. It is nobody's tool and so has no guardian; what it starts has one.
+//! Another process of this executable, started as the user would, to be killed in the middle of its work. Bosun uses it
+//! for its self-test. It does not belong to an agent and so has no guardian; the programs it starts have one.
 
 use std::ffi::{CStr, OsString};
 use std::fs::File;
@@ -15,19 +15,19 @@ use rustix::thread::set_name;
 use crate::ExitStatus;
 use crate::proc::ProcessStat;
 
-/// What a process that starts twins is called: below a `bosun` nobody speaks for a person.
+/// The process name of a process that starts siblings: a process below a `bosun` never counts as the user's.
 const NAME: &CStr = c"bosun-selftest";
 
-/// Lets the processes that this one starts count as a person's. Only the main thread can say so, and only a process
-/// that runs no agents of its own may.
-pub fn stand_aside() -> io::Result<()> {
+/// Makes the processes that this one starts count as the user's. Only the main thread can do this, and only a process
+/// without agents of its own may.
+pub fn act_as_user() -> io::Result<()> {
     Ok(set_name(NAME)?)
 }
 
-/// How often a twin is looked at.
+/// How often a sibling is checked.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// How a twin is started.
+/// The start parameters of a sibling.
 #[derive(Debug)]
 pub struct SiblingStart<'a> {
     /// Its arguments.
@@ -36,20 +36,20 @@ pub struct SiblingStart<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// The folder it works in.
     pub cwd: &'a Path,
-    /// What it prints, complaints included.
+    /// The file for its output, standard error included.
     pub output: File,
 }
 
-/// A process of this executable. It is killed when it is dropped before its end.
+/// A process of this executable. It is killed when dropped before its end.
 #[derive(Debug)]
 pub struct SiblingProcess(Child);
 
 impl SiblingProcess {
     /// Starts it.
-    #[expect(clippy::disallowed_methods, reason = "what a person starts is not a program of an agent")]
-    pub fn start(birth: SiblingStart<'_>) -> io::Result<SiblingProcess> {
-        let SiblingStart { args, env, cwd, output } = birth;
-        // By its path, as a shell does: what is started through a link of `/proc` is named after that.
+    #[expect(clippy::disallowed_methods, reason = "a sibling stands for a process of the user, not of an agent")]
+    pub fn start(request: SiblingStart<'_>) -> io::Result<SiblingProcess> {
+        let SiblingStart { args, env, cwd, output } = request;
+        // By its path, as a shell does: a program started through a link in `/proc` is named after that link.
         let child = Command::new(std::env::current_exe()?)
             .args(args)
             .env_clear()
@@ -68,7 +68,7 @@ impl SiblingProcess {
         self.0.kill()
     }
 
-    /// Waits for its end; none when it has not come within this time.
+    /// Waits for its end; none if it does not end within this time.
     pub fn wait(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let began = Instant::now();
         loop {
@@ -86,17 +86,18 @@ impl SiblingProcess {
 
 impl Drop for SiblingProcess {
     fn drop(&mut self) {
-        // One that has ended cannot be killed, and need not be.
+        // An ended process cannot be killed, and need not be.
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
     }
 }
 
-/// How many living processes work in a folder or below it. Those that hide where they work are not seen.
+/// The number of live processes that work in a folder or below it. Processes that hide their working directory are not
+/// counted.
 pub fn working_below(folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir("/proc")? {
-        // A process may be gone by the time it is looked at.
+        // A process may be gone by the time it is read.
         let Ok(entry) = entry else { continue };
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw) else {
             continue;

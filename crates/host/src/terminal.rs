@@ -1,4 +1,4 @@
-//! The terminal that a person sits at: how large it is, and whether it gives single keys.
+//! The user's terminal: its size, and single-key input.
 
 use std::io::{self, PipeReader};
 
@@ -8,7 +8,7 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcgetwinsize,
 };
 
-/// How large a terminal is.
+/// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalSize {
     /// Columns.
@@ -18,7 +18,7 @@ pub struct TerminalSize {
 }
 
 impl TerminalSize {
-    /// What a terminal has that does not tell.
+    /// The default for a terminal that does not report its size.
     const USUAL: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 
     /// The size of the terminal on stdout, or on stderr when stdout goes elsewhere.
@@ -33,7 +33,7 @@ impl TerminalSize {
     }
 }
 
-/// Waits until stdin can be read; gives false when `stop` is closed before, and then nothing was read.
+/// Waits until stdin can be read; returns false if `stop` is closed before, and then nothing was read.
 pub fn wait_for_input(stop: &PipeReader) -> bool {
     let stdin = io::stdin();
     loop {
@@ -47,25 +47,25 @@ pub fn wait_for_input(stop: &PipeReader) -> bool {
     }
 }
 
-/// Forgets what was typed on the terminal on stdin and nobody has read yet.
+/// Discards unread input of the terminal on stdin.
 pub fn discard_input() {
-    // A terminal that is gone has nothing to forget.
+    // A closed terminal has no input.
     let _gone = rustix::termios::tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
-/// Whether this process may read the terminal on stdin: one in the background would be stopped if it tried.
+/// Whether this process may read the terminal on stdin: a background process would be stopped if it tried.
 pub fn is_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// A terminal on stdin that gives every key as it is pressed and shows none. It is as it was when this is dropped.
+/// A terminal on stdin that returns every key as it is pressed, without echo. Dropping this restores the previous mode.
 #[derive(Debug)]
 pub struct RawTerminal {
     before: Termios,
 }
 
 impl RawTerminal {
-    /// Asks for single keys from now on.
+    /// Switches to single keys.
     pub fn ask() -> io::Result<RawTerminal> {
         let before = rustix::termios::tcgetattr(io::stdin())?;
         let keys = RawTerminal { before };
@@ -73,7 +73,7 @@ impl RawTerminal {
         Ok(keys)
     }
 
-    /// Asks once more, after somebody else had the terminal.
+    /// Switches again, after another program used the terminal.
     pub fn ask_again(&self) -> io::Result<()> {
         let mut mode = self.before.clone();
         mode.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::IEXTEN;
@@ -90,7 +90,7 @@ impl RawTerminal {
 
 impl Drop for RawTerminal {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing.
+        // A closed terminal needs nothing.
         let _gone = rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }

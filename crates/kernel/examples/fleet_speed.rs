@@ -130,7 +130,7 @@ impl Bench {
     }
 
     fn begin(&mut self, todos: Vec<Todo>) {
-        self.give(KernelInput::Todos { by: Principal::User, changed: todos, gone: Vec::new(), upto: 0 });
+        self.give(KernelInput::TodosChanged { by: Principal::User, changed: todos, gone: Vec::new(), upto: 0 });
         self.give(KernelInput::BeginFleet(FleetConfig {
             agent: None,
             goal: "go".into(),
@@ -162,8 +162,15 @@ impl Bench {
     /// One turn of a run, and its end.
     fn work(&mut self, run: RunId) {
         self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
-        let quote =
-            TurnQuote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+        let quote = TurnQuote {
+            input: 0,
+            estimated: 0,
+            min_output: 0,
+            expected: 0,
+            max_output: 0,
+            price: None,
+            last_turn_reserve: Cost::ZERO,
+        };
         self.report(run, RunUpdate::TurnBegun { model: "m".into(), quote });
         let turn = self.kernel.task(run.task).expect("it exists").turn;
         let content = vec![ContentBlock::Text { text: "so".into() }];

@@ -136,8 +136,15 @@ impl Bench {
 
     /// The model is asked and answers with calls, or with words when there are none.
     fn answer(&mut self, run: RunId, calls: impl Iterator<Item = String>) -> Turn {
-        let quote =
-            TurnQuote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+        let quote = TurnQuote {
+            input: 0,
+            estimated: 0,
+            min_output: 0,
+            expected: 0,
+            max_output: 0,
+            price: None,
+            last_turn_reserve: Cost::ZERO,
+        };
         self.report(run, RunUpdate::TurnBegun { model: "m".into(), quote });
         let turn = self.kernel.task(run.task).expect("it exists").turn;
         let call = |id: String| {

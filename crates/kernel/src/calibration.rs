@@ -1,4 +1,4 @@
-//! What a session has learnt of how its models count tokens.
+//! What a session has learnt about how its models count tokens.
 //!
 //! A reservation is made from an estimate. Where a provider counted more than was estimated, later estimates for the
 //! same model are raised by the same factor, so that several requests at once cannot repeat the error.
@@ -7,44 +7,44 @@ use std::collections::BTreeMap;
 
 use protocol::{QuotedTokens, TurnQuote, Usage};
 
-/// The factor by which an estimate is raised at most, in thousandths.
+/// The largest factor by which an estimate is raised, in thousandths.
 const MOST: u64 = 64_000;
 
-/// What was learnt of each model, by the name that is asked.
+/// What was learnt about each model, by its requested name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TokenCalibration(BTreeMap<String, ModelCalibration>);
 
-/// What was learnt of one model.
+/// What was learnt about one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ModelCalibration {
-    /// Tokens that the provider counts for a thousand estimated ones, if that is more.
+    /// Tokens that the provider counts for a thousand estimated ones; at least 1000.
     permille: u64,
     /// The length of a long answer. Shorter answers lower it slowly.
     output: u64,
 }
 
 impl TokenCalibration {
-    /// The same question as this model's provider would count it.
+    /// Returns the quote as this model's provider would count it.
     pub(crate) fn adjust(&self, model: &str, quote: TurnQuote) -> TurnQuote {
-        let Some(count) = self.0.get(model) else {
-            return TurnQuote { expected: quote.expected.min(quote.most), ..quote };
+        let Some(learnt) = self.0.get(model) else {
+            return TurnQuote { expected: quote.expected.min(quote.max_output), ..quote };
         };
-        let more = times(quote.estimated, count.permille.saturating_sub(1000));
+        let extra = times(quote.estimated, learnt.permille.saturating_sub(1000));
         let expected =
-            u32::try_from(count.output.saturating_add(count.output / 4)).unwrap_or(u32::MAX).max(quote.expected);
-        TurnQuote { input: quote.input.saturating_add(more), expected: expected.min(quote.most), ..quote }
+            u32::try_from(learnt.output.saturating_add(learnt.output / 4)).unwrap_or(u32::MAX).max(quote.expected);
+        TurnQuote { input: quote.input.saturating_add(extra), expected: expected.min(quote.max_output), ..quote }
     }
 
-    /// Learns from an answer what the provider counted.
+    /// Learns from an answer how the provider counts.
     pub(crate) fn learn(&mut self, model: &str, quoted: QuotedTokens, usage: Usage) {
         let counted = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-        let count = self.0.entry(model.to_owned()).or_insert(ModelCalibration { permille: 1000, output: 0 });
-        count.output = usage.output.max(count.output - count.output / 8);
-        // A small part of the input says little of how the whole is counted.
+        let learnt = self.0.entry(model.to_owned()).or_insert(ModelCalibration { permille: 1000, output: 0 });
+        learnt.output = usage.output.max(learnt.output - learnt.output / 8);
+        // A small part of the input says little about how the whole is counted.
         let known = quoted.input.saturating_sub(quoted.estimated);
         if quoted.estimated > 0 && quoted.estimated >= quoted.input / 4 && counted > quoted.input {
             let permille = u128::from(counted - known) * 1000 / u128::from(quoted.estimated);
-            count.permille = u64::try_from(permille).unwrap_or(MOST).clamp(count.permille, MOST);
+            learnt.permille = u64::try_from(permille).unwrap_or(MOST).clamp(learnt.permille, MOST);
         }
     }
 
@@ -68,11 +68,11 @@ mod tests {
     const QUOTE: TurnQuote = TurnQuote {
         input: 1_000,
         estimated: 1_000,
-        least: 10,
+        min_output: 10,
         expected: 100,
-        most: 900,
+        max_output: 900,
         price: None,
-        spare: Cost::ZERO,
+        last_turn_reserve: Cost::ZERO,
     };
 
     fn quoted(input: u64, estimated: u64) -> QuotedTokens {

@@ -1,4 +1,4 @@
-//! What a model is told about calls that were cut short.
+//! Tool results that the kernel itself writes.
 
 use protocol::{TaskId, ToolResult, ToolResultStatus};
 
@@ -21,8 +21,8 @@ pub(crate) fn cancelled() -> ToolResult {
 
 pub(crate) fn started(name: &str, id: TaskId) -> ToolResult {
     let text = format!(
-        "Started in the background as `{name}` ({id}). Go on with other work: its result reaches you by itself when it \
-         is there, so do not poll."
+        "Started in the background as `{name}` ({id}). Continue with other work: its result is delivered to you when \
+         it is ready, so do not poll."
     );
     ToolResult { status: ToolResultStatus::Done, text }
 }

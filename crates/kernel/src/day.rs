@@ -1,4 +1,4 @@
-//! What everybody who shares a home spends in a day. A day is one of UTC.
+//! What all processes that share a home spend per day (UTC).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bucket::PermitHolder;
 
-/// Days whose sums are kept.
+/// How many days are kept.
 const KEPT: usize = 40;
 
 /// Milliseconds of a day.
@@ -35,7 +35,7 @@ impl Day {
     }
 }
 
-/// What was spent each day, and what is reserved for questions under way; in millionths of a US dollar.
+/// What was spent each day, and what is reserved for requests in progress; in millionths of a US dollar.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLedger {
     spent: BTreeMap<Day, u64>,
@@ -46,18 +46,18 @@ pub struct DayLedger {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct HolderReservation {
     micros: u64,
-    /// The day of its latest question.
+    /// The day of its latest request.
     day: Day,
 }
 
-/// Whether a question may be asked today.
+/// Whether a request fits into the day's budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DayReservation {
-    /// It is reserved for.
+    /// Its cost is reserved.
     Reserved,
-    /// Only questions that others have under way leave no room for it.
+    /// It does not fit only because of other requests in progress.
     Contended,
-    /// What is spent leaves no room for it.
+    /// It does not fit because of what was already spent.
     Exhausted,
 }
 
@@ -67,12 +67,12 @@ impl DayLedger {
         self.spent.get(&day).copied().unwrap_or(0)
     }
 
-    /// Everybody who has something reserved.
+    /// All holders with a reservation.
     pub fn holders(&self) -> impl Iterator<Item = &PermitHolder> {
         self.reserved.keys()
     }
 
-    /// Reserves for a question, if the day's limit allows it.
+    /// Reserves the cost of a request, if the day's limit allows it.
     pub fn reserve(&mut self, day: Day, own: &PermitHolder, micros: u64, limit: u64) -> DayReservation {
         let spent = self.spent(day).saturating_add(micros);
         let reserved = self.reserved.values().fold(0_u64, |sum, held| sum.saturating_add(held.micros));
@@ -87,7 +87,7 @@ impl DayLedger {
         DayReservation::Reserved
     }
 
-    /// Gives back what was reserved for a question, and books what it cost.
+    /// Releases the reservation of a request, and books its cost.
     pub fn settle(&mut self, day: Day, own: &PermitHolder, reserved: u64, used: u64) {
         if let Some(held) = self.reserved.get_mut(own) {
             held.micros = held.micros.saturating_sub(reserved);
@@ -96,7 +96,7 @@ impl DayLedger {
         self.book(day, used);
     }
 
-    /// Books everything that somebody had reserved who is gone: nobody knows what it cost.
+    /// Books all reservations of a dead holder as spent, since the real cost is unknown.
     pub fn forget(&mut self, holder: &PermitHolder) {
         if let Some(HolderReservation { micros, day }) = self.reserved.remove(holder) {
             self.book(day, micros);

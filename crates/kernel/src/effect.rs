@@ -1,8 +1,8 @@
-//! What the runtime is asked to perform, in order.
+//! Effects: what the runtime must perform, in order.
 
 use protocol::{CallId, CancelMode, LogEntry, RunId, WaitEnd};
 
-/// One thing to perform. A `Record` is durable before anything after it is performed.
+/// One effect. A `Record` is durable before any later effect is performed.
 #[expect(clippy::large_enum_variant, reason = "nearly every effect is an event, and is moved into its commit at once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelEffect {
@@ -10,7 +10,7 @@ pub enum KernelEffect {
     Record(LogEntry),
     /// Run an activation.
     Start(RunId),
-    /// Tell a task that waited that it may ask its model again.
+    /// Tell a task that waited that it may call its model again.
     MayProceed(RunId),
     /// Tell a waiting tool call that its wait is over.
     WaitOver {
@@ -21,7 +21,7 @@ pub enum KernelEffect {
         /// Why.
         why: WaitEnd,
     },
-    /// Tell a tool call that what it asked is decided.
+    /// Tell a tool call that its ask is decided.
     AskOver {
         /// The run it belongs to.
         run: RunId,

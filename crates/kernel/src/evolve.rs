@@ -1,4 +1,4 @@
-//! How an event changes the state. There is no other way to change it, but for leases, which are not durable.
+//! How an event changes the state. Nothing else changes it, except values that are not durable, such as leases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::{
     QueuePurpose, SlotStatus, TaskPhase, TodoProgress,
 };
 
-/// The time that a rate is counted over.
+/// The time over which the spawn rate is counted.
 const RATE_SPAN: Duration = Duration::from_secs(60);
 
-/// An event that contradicts the state it comes to: the log is damaged, or the kernel has a defect.
+/// An event that contradicts the state: the log is damaged, or the kernel has a bug.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEvent {
-    /// It speaks of a task that does not exist.
+    /// It names a task that does not exist.
     #[error("an event names task {0}, which does not exist")]
     UnknownTask(TaskId),
-    /// It makes a task that exists.
-    #[error("an event makes task {0}, which exists")]
+    /// It creates a task that already exists.
+    #[error("an event creates task {0}, which already exists")]
     DuplicateTask(TaskId),
-    /// It moves a task in a way that no task can move.
+    /// It is not possible in the task's current state.
     #[error("task {task} is {from} and cannot take the event {event}")]
     Transition {
         /// The task.
@@ -41,13 +41,13 @@ pub enum InvalidEvent {
 }
 
 impl KernelState {
-    /// Folds one durable event.
+    /// Applies one durable event.
     pub(crate) fn evolve(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
         let id = entry.task;
         self.update_root_control(entry);
         match &entry.event {
-            Event::SessionOpened(terms) => {
-                self.max_turns = terms.max_turns;
+            Event::SessionOpened(config) => {
+                self.max_turns = config.max_turns;
                 Ok(())
             }
             Event::WorkCheckedOut { .. }
@@ -66,12 +66,12 @@ impl KernelState {
             | Event::AutopilotStopped { .. }
             | Event::BudgetAwaited
             | Event::Unknown => Ok(()),
-            // Whoever greeted what was copied parts from it, in the original.
+            // The stop hooks of copied activations run in the original session.
             Event::SessionForked { .. } => {
                 self.tasks
-                    .some_mut(|task| !task.pending_stop_hooks.is_empty())
+                    .filter_mut(|task| !task.pending_stop_hooks.is_empty())
                     .for_each(|task| task.pending_stop_hooks.clear());
-                // What a client does is done once, in the original.
+                // External tasks stay with the original session.
                 self.external_tasks.clear();
                 Ok(())
             }
@@ -91,14 +91,14 @@ impl KernelState {
                 self.definitions.insert(id.clone());
                 Ok(())
             }
-            Event::SessionAdopted { fence, config: terms } => {
+            Event::SessionAdopted { fence, config } => {
                 self.fence = *fence;
-                (self.max_turns, self.turns) = (terms.max_turns, 0);
+                (self.max_turns, self.turns) = (config.max_turns, 0);
                 self.update(id, |root| {
-                    root.max_turns = terms.root_turns;
-                    root.ledger.budget = terms.budget;
+                    root.max_turns = config.root_turns;
+                    root.ledger.budget = config.budget;
                     root.has_low_budget_warning = root.has_low_budget_warning && root.ledger.is_low();
-                    // The new owner has a budget and a time of its own, and says itself which turn is the last.
+                    // The new owner has its own budget and time, and decides itself which turn is the last.
                     let answered = matches!(root.work, ActivationWork::Answered { .. } | ActivationWork::Acting(_));
                     root.last_turn = root.last_turn.filter(|last| matches!(last, LastTurn::Taken(_)) && answered);
                     Ok(())
@@ -109,8 +109,8 @@ impl KernelState {
                 changed.iter().for_each(|todo| self.graph.upsert(todo));
                 Ok(())
             }
-            Event::FleetBegan(terms) => {
-                self.graph.begin(terms.clone());
+            Event::FleetBegan(config) => {
+                self.graph.begin(config.clone());
                 self.turns = 0;
                 Ok(())
             }
@@ -144,7 +144,7 @@ impl KernelState {
             }
             Event::AdmissionClosed => {
                 self.admission = SessionAdmission::Closed;
-                self.keep_asleep();
+                self.clear_wake_times();
                 Ok(())
             }
             Event::AdmissionOpened => {
@@ -158,11 +158,11 @@ impl KernelState {
             }),
             Event::TaskParked { until_at, why } => {
                 let parking = Parking { until: *until_at, why: *why };
-                self.update(id, |task| task.go(PhaseSignal::Park(parking), "parked"))
+                self.update(id, |task| task.apply_signal(PhaseSignal::Park(parking), "parked"))
             }
-            Event::TaskInterrupted => self.update(id, |task| task.go(PhaseSignal::Interrupt, "interrupted")),
-            Event::TaskRequeued => self.update(id, |task| task.go(PhaseSignal::Requeue, "requeued")),
-            Event::SlotRegained => self.update(id, |task| task.go(PhaseSignal::Regain, "slot regained")),
+            Event::TaskInterrupted => self.update(id, |task| task.apply_signal(PhaseSignal::Interrupt, "interrupted")),
+            Event::TaskRequeued => self.update(id, |task| task.apply_signal(PhaseSignal::Requeue, "requeued")),
+            Event::SlotRegained => self.update(id, |task| task.apply_signal(PhaseSignal::Regain, "slot regained")),
             Event::CancelRequested { by, how, until_at } => self.update(id, |task| {
                 (task.cancel, task.cancel_until) = (Some((*by, *how)), *until_at);
                 Ok(())
@@ -180,7 +180,7 @@ impl KernelState {
                 Ok(())
             }),
             Event::TaskFinished { outcome } => {
-                self.update(id, |task| task.go(PhaseSignal::Finish(outcome.clone()), "finished"))
+                self.update(id, |task| task.apply_signal(PhaseSignal::Finish(outcome.clone()), "finished"))
             }
             Event::ActivationStarted { activation, attempt } => {
                 self.update_work(id, |task| task.begin(*activation, *attempt))
@@ -201,10 +201,10 @@ impl KernelState {
                 }
                 Ok(())
             }),
-            Event::ActivationEnded { outcome, .. } => self.update_work(id, |task| task.rest(outcome)),
+            Event::ActivationEnded { outcome, .. } => self.update_work(id, |task| task.end_activation(outcome)),
             Event::MailAdmitted { mail, delivery, from, body } => {
                 self.next_mail = mail.0 + 1;
-                // What a person asks for is a run of its own.
+                // A user prompt starts a new count of turns.
                 if *from == Principal::User && self.root == Some(id) {
                     self.turns = 0;
                 }
@@ -214,15 +214,15 @@ impl KernelState {
                         MailBody::Result { task: of, activation } => {
                             task.results.insert(*mail, (*of, *activation));
                         }
-                        // Whoever is spoken to is not only woken by results.
+                        // A message means that the task is not woken only by results.
                         MailBody::Text { .. } => task.delays = 0,
                     }
                     Ok(())
                 })
             }
             Event::MailDelivered { mail } => self.update(id, |task| {
-                // Whoever is told more has more to say than a last word.
-                task.last_turn = task.last_turn.filter(|last| !last.why().completes());
+                // New mail means that the last turn was not the last.
+                task.last_turn = task.last_turn.filter(|last| !last.why().counts_as_completed());
                 task.remove_mail(mail)
             }),
             Event::WakeDelayed { until_at } => self.update(id, |task| {
@@ -235,7 +235,9 @@ impl KernelState {
                 let (model, reserved) = (model.clone(), *reserved);
                 self.begin_turn(id, *turn, ModelCall { model, reserved, quoted: *quoted, price: *price, most })
             }
-            Event::TurnReservationRaised { reserved, output, .. } => self.grow_turn(id, *reserved, *output),
+            Event::TurnReservationRaised { reserved, output, .. } => {
+                self.raise_turn_reservation(id, *reserved, *output)
+            }
             Event::TurnAnswered { content, cost, usage, .. } => {
                 let asked = self.end_turn(id, *cost, answered(content))?;
                 self.calibration.learn(&asked.model, asked.quoted, *usage);
@@ -243,7 +245,7 @@ impl KernelState {
             }
             Event::TurnFailed { cost, .. } => {
                 self.end_turn(id, *cost, ActivationWork::Boundary)?;
-                // A try that brought no answer does not count against the limits of turns.
+                // A try without an answer does not count against the turn limits.
                 self.turns = self.turns.saturating_sub(1);
                 self.update(id, |task| {
                     task.last_turn = task.last_turn.map(LastTurn::due);
@@ -259,13 +261,13 @@ impl KernelState {
                 task.last_turn = Some(LastTurn::Due(*why));
                 Ok(())
             }),
-            Event::CallStarted { call } => self.move_call(id, call, CallPhase::Started),
-            Event::CallAnswered { call, .. } => self.move_call(id, call, CallPhase::Answered),
+            Event::CallStarted { call } => self.set_call_phase(id, call, CallPhase::Started),
+            Event::CallAnswered { call, .. } => self.set_call_phase(id, call, CallPhase::Answered),
             Event::WaitBegan { call, on, mode, until_at } => {
                 let wait = CallWait { on: on.clone(), mode: *mode, until: *until_at };
-                self.move_call(id, call, CallPhase::Waiting(wait))
+                self.set_call_phase(id, call, CallPhase::Waiting(wait))
             }
-            Event::AskOpened(ask) => self.move_call(id, &ask.call, CallPhase::Asking(ask.clone())),
+            Event::AskOpened(ask) => self.set_call_phase(id, &ask.call, CallPhase::Asking(ask.clone())),
             Event::AskDecided { call, decision, by, .. } => self.end_ask(id, call, decision.clone(), *by),
             Event::WaitEnded { call, why } => self.end_wait(id, call, *why),
         }
@@ -297,25 +299,25 @@ impl KernelState {
         Ok(())
     }
 
-    /// The name of a definition, kept once for children of one parent that are started one after the other.
+    /// The name of a definition, shared with the previous sibling if it is the same.
     fn agent_name(&self, older: Option<TaskId>, agent: &str) -> Arc<str> {
         let older = older.and_then(|id| self.tasks.get(&id)).filter(|older| *older.agent == *agent);
         older.map_or_else(|| agent.into(), |older| Arc::clone(&older.agent))
     }
 
-    /// Counts an agent against the limits. What a subagent starts counts against their rate as well.
+    /// Counts an agent against the limits. Agents that a subagent starts also count against the spawn rate.
     fn count_start(&mut self, depth: u32, at: Timestamp) {
         self.started += 1;
         if depth > 1 {
             let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= at);
-            // Moments that are still to come were told by a clock that has gone back since.
+            // Times in the future come from a clock that was set back since.
             self.recent.truncate(self.recent.partition_point(|start| *start <= at));
             self.recent.drain(..over);
             self.recent.push_back(at);
         }
     }
 
-    /// How many agents were started by others below the root within the minute before `now`.
+    /// How many agents were started by agents below the root within the minute before `now`.
     pub(crate) fn recent_starts(&self, now: Timestamp) -> usize {
         let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= now);
         self.recent.partition_point(|start| *start <= now) - over
@@ -324,19 +326,19 @@ impl KernelState {
     fn end_wait(&mut self, id: TaskId, call: &CallId, why: WaitEnd) -> Result<(), InvalidEvent> {
         let task = self.tasks.get(&id).ok_or(InvalidEvent::UnknownTask(id))?;
         let Some(CallPhase::Waiting(wait)) = task.work.call(call) else {
-            return Err(task.impossible("wait ended"));
+            return Err(task.invalid_transition("wait ended"));
         };
         let on = wait.on.clone();
-        self.move_call(id, call, CallPhase::Waited { on, why })
+        self.set_call_phase(id, call, CallPhase::Waited { on, why })
     }
 
     fn end_ask(&mut self, id: TaskId, call: &CallId, decision: AskDecision, by: DecidedBy) -> Result<(), InvalidEvent> {
         let task = self.tasks.get(&id).ok_or(InvalidEvent::UnknownTask(id))?;
         let Some(CallPhase::Asking(ask)) = task.work.call(call) else {
-            return Err(task.impossible("ask decided"));
+            return Err(task.invalid_transition("ask decided"));
         };
         let decided = DecidedAsk::on(ask, decision, by);
-        self.move_call(id, call, CallPhase::Decided(decided))
+        self.set_call_phase(id, call, CallPhase::Decided(decided))
     }
 
     fn begin_turn(&mut self, id: TaskId, turn: Turn, asking: ModelCall) -> Result<(), InvalidEvent> {
@@ -354,10 +356,10 @@ impl KernelState {
         Ok(())
     }
 
-    fn grow_turn(&mut self, id: TaskId, reserved: Cost, output: u32) -> Result<(), InvalidEvent> {
+    fn raise_turn_reservation(&mut self, id: TaskId, reserved: Cost, output: u32) -> Result<(), InvalidEvent> {
         let mut more = Cost::ZERO;
         self.update(id, |task| {
-            let impossible = task.impossible("turn grew");
+            let impossible = task.invalid_transition("turn grew");
             let ActivationWork::Asking(asking) = &mut task.work else { return Err(impossible) };
             more = reserved.minus(asking.reserved);
             asking.reserved = reserved;
@@ -368,11 +370,11 @@ impl KernelState {
         Ok(())
     }
 
-    /// Ends the model call under way, and tells what was asked.
+    /// Ends the current model call, and returns it.
     fn end_turn(&mut self, id: TaskId, used: Cost, next: ActivationWork) -> Result<Box<ModelCall>, InvalidEvent> {
         let mut asked = None;
         self.update_work(id, |task| {
-            let impossible = task.impossible("turn ended");
+            let impossible = task.invalid_transition("turn ended");
             task.streamed = None;
             match std::mem::replace(&mut task.work, next) {
                 ActivationWork::Asking(asking) => {
@@ -390,7 +392,7 @@ impl KernelState {
         Ok(asked)
     }
 
-    /// Books on the task's account and on every account above it.
+    /// Applies an entry to the ledgers of the task and of every task above it.
     fn book(&mut self, id: TaskId, mut entry: impl FnMut(&mut KernelTask)) {
         let mut next = Some(id);
         while let Some(task) = next.and_then(|id| self.tasks.get_mut(&id)) {
@@ -400,7 +402,7 @@ impl KernelState {
     }
 }
 
-/// What an answer leaves to do.
+/// The work that follows from an answer.
 fn answered(content: &[ContentBlock]) -> ActivationWork {
     let calls: BTreeMap<_, _> = content
         .iter()
@@ -417,8 +419,8 @@ fn answered(content: &[ContentBlock]) -> ActivationWork {
 }
 
 impl KernelTask {
-    fn go(&mut self, signal: PhaseSignal, event: &'static str) -> Result<(), InvalidEvent> {
-        let next = self.phase.clone().next(signal).ok_or_else(|| self.impossible(event))?;
+    fn apply_signal(&mut self, signal: PhaseSignal, event: &'static str) -> Result<(), InvalidEvent> {
+        let next = self.phase.clone().next(signal).ok_or_else(|| self.invalid_transition(event))?;
         self.phase = next;
         if !self.is_running() {
             self.stalled = false;
@@ -438,17 +440,17 @@ impl KernelTask {
             (self.stop_blocks, self.repairs) = (0, 0);
             self.stopped = false;
         }
-        self.go(PhaseSignal::Admit, "started")?;
+        self.apply_signal(PhaseSignal::Admit, "started")?;
         self.activation = activation;
         self.attempt = attempt;
         self.update_slot_status()
     }
 
-    fn rest(&mut self, outcome: &TaskOutcome) -> Result<(), InvalidEvent> {
-        self.go(PhaseSignal::Rest, "activation ended")?;
+    fn end_activation(&mut self, outcome: &TaskOutcome) -> Result<(), InvalidEvent> {
+        self.apply_signal(PhaseSignal::Rest, "activation ended")?;
         self.work = ActivationWork::Fresh;
         self.stopped = matches!(outcome, TaskOutcome::Cancelled { .. });
-        // Stopping the root ends its activation, not its life.
+        // Stopping the root ends its activation, not the task.
         if self.kind == TaskType::Main {
             (self.cancel, self.cancel_until) = (None, None);
         }
@@ -457,19 +459,19 @@ impl KernelTask {
 
     fn remove_mail(&mut self, mail: &[MailId]) -> Result<(), InvalidEvent> {
         for id in mail {
-            self.inbox.remove(id).ok_or_else(|| self.impossible("mail delivered"))?;
+            self.inbox.remove(id).ok_or_else(|| self.invalid_transition("mail delivered"))?;
             self.results.remove(id);
         }
         if self.inbox.is_empty() {
-            // An emptied map keeps room for more, and a task that rests may never have any.
+            // An emptied map keeps its memory, and a resting task may never need it again.
             self.inbox = BTreeMap::new();
         }
         Ok(())
     }
 
-    /// Puts an open call where the event says, and tells where it was.
+    /// Sets the phase of an open call, and returns the previous one.
     pub(crate) fn replace_call(&mut self, call: &CallId, to: CallPhase) -> Result<CallPhase, InvalidEvent> {
-        let impossible = self.impossible("call");
+        let impossible = self.invalid_transition("call");
         let ActivationWork::Acting(calls) = &mut self.work else { return Err(impossible) };
         let from = std::mem::replace(calls.get_mut(call).ok_or(impossible)?, to);
         if calls.values().all(|phase| *phase == CallPhase::Answered) {
@@ -478,20 +480,20 @@ impl KernelTask {
         Ok(from)
     }
 
-    /// A task that waits lends its slot; one whose last wait is over lines up for a slot.
+    /// Lends the slot of a waiting task; queues a task for a slot when its last wait is over.
     pub(crate) fn update_slot_status(&mut self) -> Result<(), InvalidEvent> {
-        let TaskPhase::Running(footing) = self.phase else { return Ok(()) };
+        let TaskPhase::Running(status) = self.phase else { return Ok(()) };
         if !self.needs_slot() {
             return Ok(());
         }
-        match (footing, self.work.is_waiting()) {
-            (SlotStatus::Holding | SlotStatus::Returning, true) => self.go(PhaseSignal::Lend, "wait began"),
-            (SlotStatus::Lent, false) => self.go(PhaseSignal::Return, "wait ended"),
+        match (status, self.work.is_waiting()) {
+            (SlotStatus::Holding | SlotStatus::Returning, true) => self.apply_signal(PhaseSignal::Lend, "wait began"),
+            (SlotStatus::Lent, false) => self.apply_signal(PhaseSignal::Return, "wait ended"),
             (SlotStatus::Holding | SlotStatus::Returning, false) | (SlotStatus::Lent, true) => Ok(()),
         }
     }
 
-    fn impossible(&self, event: &'static str) -> InvalidEvent {
+    fn invalid_transition(&self, event: &'static str) -> InvalidEvent {
         InvalidEvent::Transition { task: self.id, from: self.phase.state().as_str(), event }
     }
 }

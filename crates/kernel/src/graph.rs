@@ -1,6 +1,6 @@
-//! The graph of todos: which depend on which, how far each is, and which can be worked on now.
+//! The graph of todos: dependencies, progress, and which todos can be worked on now.
 //!
-//! The ready ones are kept, not searched for: a change costs what it concerns, however large the graph is.
+//! The set of ready todos is maintained, not searched for: the cost of a change does not depend on the graph's size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,44 +11,44 @@ use protocol::{BlockReason, FleetConfig, TaskId, Todo, TodoId, TodoStatus};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TodoGraph {
     nodes: BTreeMap<TodoId, TodoNode>,
-    /// For each todo that others name, those that depend on it; it need not exist.
+    /// The dependents of each todo that is named as a dependency, whether or not it exists.
     dependents: BTreeMap<TodoId, BTreeSet<TodoId>>,
-    /// What can be worked on now, in the order that it was written.
+    /// The todos that can be worked on now, in the order they were written.
     ready: BTreeSet<(u64, TodoId)>,
-    /// How the fleet works; none while the runtime leaves the todos alone.
+    /// The fleet's configuration; none while no fleet is working.
     pub(crate) fleet: Option<FleetConfig>,
-    /// How many todos are held.
+    /// How many todos are claimed.
     pub(crate) claimed: u32,
     /// The number of the latest claim.
     pub(crate) fence: u64,
     next: u64,
 }
 
-/// What the kernel knows of one todo.
+/// What the kernel knows about one todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TodoNode {
-    /// Its place in the order of writing.
+    /// Its position in the order of writing.
     pub order: u64,
     /// What it depends on.
     pub depends_on: BTreeSet<TodoId>,
     /// How many of those are not done.
     waits: usize,
-    /// The type of agent that is to do it.
+    /// The agent type that should do it.
     pub agent: Option<Arc<str>>,
-    /// How far it is.
+    /// Its progress.
     pub progress: TodoProgress,
-    /// How often it failed since it was last begun anew.
+    /// How often it failed since it was last reset.
     pub failures: u32,
 }
 
-/// How far a todo is.
+/// The progress of a todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TodoProgress {
-    /// Nobody works on it.
+    /// No task works on it.
     Pending,
-    /// The model says that somebody works on it; the runtime knows of nobody.
+    /// The table says that it is in progress, but the runtime knows of no task.
     Reported,
-    /// A task holds it.
+    /// A task has claimed it.
     Claimed {
         /// The task.
         task: TaskId,
@@ -57,12 +57,12 @@ pub enum TodoProgress {
     },
     /// It is done.
     Done,
-    /// It cannot be done as things are.
+    /// It cannot be done at present.
     Blocked(BlockReason),
 }
 
 impl TodoProgress {
-    /// The same in the words of the table.
+    /// The status that the table shows.
     pub fn status(&self) -> TodoStatus {
         match self {
             TodoProgress::Pending => TodoStatus::Pending,
@@ -78,7 +78,7 @@ impl TodoProgress {
             TodoStatus::InProgress => TodoProgress::Reported,
             TodoStatus::Done => TodoProgress::Done,
             TodoStatus::Blocked => {
-                let reason = todo.reason.clone().unwrap_or_else(|| "somebody said so".into());
+                let reason = todo.reason.clone().unwrap_or_else(|| "no reason given".into());
                 TodoProgress::Blocked(BlockReason::Itself { reason })
             }
         }
@@ -96,22 +96,22 @@ impl TodoGraph {
         self.nodes.iter()
     }
 
-    /// How the fleet works, while one does.
+    /// The fleet's configuration, while one is working.
     pub fn fleet(&self) -> Option<&FleetConfig> {
         self.fleet.as_ref()
     }
 
-    /// What can be worked on now, in the order that it was written.
+    /// The todos that can be worked on now, in the order they were written.
     pub fn ready(&self) -> impl Iterator<Item = (&TodoId, &TodoNode)> {
         self.ready.iter().filter_map(|(_, id)| Some((id, self.nodes.get(id)?)))
     }
 
-    /// How many todos are held by a task.
+    /// How many todos are claimed by a task.
     pub fn claimed(&self) -> u32 {
         self.claimed
     }
 
-    /// Those that depend on a todo.
+    /// The dependents of a todo.
     pub(crate) fn dependents(&self, id: &TodoId) -> impl Iterator<Item = &TodoId> {
         self.dependents.get(id).into_iter().flatten()
     }
@@ -121,18 +121,18 @@ impl TodoGraph {
         self.nodes.get(id).is_some_and(|node| node.is_ready())
     }
 
-    /// A fleet begins. What the model says somebody works on, nobody does.
-    pub(crate) fn begin(&mut self, terms: FleetConfig) {
-        self.fleet = Some(terms);
-        let said = self.nodes.iter().filter(|(_, node)| node.progress == TodoProgress::Reported);
-        let said: Vec<TodoId> = said.map(|(id, _)| id.clone()).collect();
-        said.iter().for_each(|id| self.set_progress(id, TodoProgress::Pending));
+    /// Starts a fleet. Todos that are only reported as in progress become pending.
+    pub(crate) fn begin(&mut self, config: FleetConfig) {
+        self.fleet = Some(config);
+        let reported = self.nodes.iter().filter(|(_, node)| node.progress == TodoProgress::Reported);
+        let reported: Vec<TodoId> = reported.map(|(id, _)| id.clone()).collect();
+        reported.iter().for_each(|id| self.set_progress(id, TodoProgress::Pending));
     }
 
-    /// Takes a row of the table as it is now.
+    /// Inserts or updates a todo from its row in the table.
     pub(crate) fn upsert(&mut self, todo: &Todo) {
-        let standing = match self.nodes.get(&todo.id).map(|node| &node.progress) {
-            // What the runtime knows of, the word in the table does not change.
+        let progress = match self.nodes.get(&todo.id).map(|node| &node.progress) {
+            // The status in the table does not change what the runtime knows itself.
             Some(TodoProgress::Claimed { task, fence }) => TodoProgress::Claimed { task: *task, fence: *fence },
             Some(TodoProgress::Blocked(why)) if todo.status == TodoStatus::Blocked => {
                 TodoProgress::Blocked(why.clone())
@@ -140,7 +140,7 @@ impl TodoGraph {
             Some(_) | None => TodoProgress::of(todo),
         };
         let (order, failures) = match self.nodes.get(&todo.id) {
-            Some(node) => (node.order, if standing == node.progress { node.failures } else { 0 }),
+            Some(node) => (node.order, if progress == node.progress { node.failures } else { 0 }),
             None => {
                 self.next += 1;
                 (self.next, 0)
@@ -154,15 +154,15 @@ impl TodoGraph {
         let waits = depends_on.iter().filter(|above| !self.is_done(above)).count();
         let agent = todo.agent_type.as_deref().map(Arc::from);
         let before = self.nodes.get(&todo.id).is_some_and(|node| node.progress == TodoProgress::Done);
-        let is_done = standing == TodoProgress::Done;
-        self.nodes.insert(todo.id.clone(), TodoNode { order, depends_on, waits, agent, progress: standing, failures });
+        let is_done = progress == TodoProgress::Done;
+        self.nodes.insert(todo.id.clone(), TodoNode { order, depends_on, waits, agent, progress, failures });
         self.update_ready(&todo.id);
         if before != is_done {
             self.count_done(&todo.id, is_done);
         }
     }
 
-    /// Forgets a row that is no longer there. What depends on it waits.
+    /// Removes a todo whose row is gone. Its dependents wait.
     pub(crate) fn remove(&mut self, id: &TodoId) {
         self.unlink(id);
         let Some(node) = self.nodes.remove(id) else { return };
@@ -173,19 +173,19 @@ impl TodoGraph {
         }
     }
 
-    /// Moves a todo.
-    pub(crate) fn set_progress(&mut self, id: &TodoId, standing: TodoProgress) {
+    /// Sets the progress of a todo.
+    pub(crate) fn set_progress(&mut self, id: &TodoId, progress: TodoProgress) {
         let Some(node) = self.nodes.get_mut(id) else { return };
-        let was = std::mem::replace(&mut node.progress, standing.clone());
-        self.claimed -= u32::from(matches!(was, TodoProgress::Claimed { .. }));
-        self.claimed += u32::from(matches!(standing, TodoProgress::Claimed { .. }));
+        let previous = std::mem::replace(&mut node.progress, progress.clone());
+        self.claimed -= u32::from(matches!(previous, TodoProgress::Claimed { .. }));
+        self.claimed += u32::from(matches!(progress, TodoProgress::Claimed { .. }));
         self.update_ready(id);
-        if (was == TodoProgress::Done) != (standing == TodoProgress::Done) {
-            self.count_done(id, standing == TodoProgress::Done);
+        if (previous == TodoProgress::Done) != (progress == TodoProgress::Done) {
+            self.count_done(id, progress == TodoProgress::Done);
         }
     }
 
-    /// A todo is to be tried again, as if for the first time.
+    /// Makes a todo pending again, without counted failures.
     pub(crate) fn reset(&mut self, id: &TodoId) {
         if let Some(node) = self.nodes.get_mut(id) {
             node.failures = 0;
@@ -200,7 +200,7 @@ impl TodoGraph {
         }
     }
 
-    /// A circle of todos that wait for each other, if there is one.
+    /// A cycle of todos that depend on each other, if there is one.
     pub fn cycle(&self) -> Option<Vec<TodoId>> {
         let mut left: BTreeMap<&TodoId, usize> = BTreeMap::new();
         let mut free: Vec<&TodoId> = Vec::new();
@@ -223,7 +223,7 @@ impl TodoGraph {
                 }
             }
         }
-        // Whatever is left waits for something that is left: following that leads around a circle.
+        // Every todo that is left depends on another one that is left, so following dependencies finds a cycle.
         let mut path: Vec<TodoId> = Vec::new();
         let mut at = *left.keys().next()?;
         while !path.contains(at) {
@@ -234,7 +234,7 @@ impl TodoGraph {
         Some(path.split_off(first))
     }
 
-    /// A circle that leads from a todo over what it depends on back to it.
+    /// A dependency cycle through a todo, if there is one.
     pub(crate) fn cycle_through(&self, from: &TodoId) -> Option<Vec<TodoId>> {
         let mut seen: BTreeSet<&TodoId> = BTreeSet::new();
         let above = |id: &TodoId| self.nodes.get(id).map(|node| node.depends_on.iter());
@@ -254,7 +254,7 @@ impl TodoGraph {
         self.nodes.get(id).is_some_and(|node| node.progress == TodoProgress::Done)
     }
 
-    /// A todo became done, or is no longer: those that depend on it wait for one less, or one more.
+    /// Updates the dependents of a todo that became done or is no longer done.
     fn count_done(&mut self, id: &TodoId, done: bool) {
         for below in self.dependents.get(id).cloned().unwrap_or_default() {
             if let Some(node) = self.nodes.get_mut(&below) {
@@ -264,7 +264,7 @@ impl TodoGraph {
         }
     }
 
-    /// Puts a todo among the ready ones, or takes it away from them.
+    /// Adds a todo to the ready set or removes it.
     fn update_ready(&mut self, id: &TodoId) {
         let Some(node) = self.nodes.get(id) else { return };
         let place = (node.order, id.clone());
@@ -275,7 +275,7 @@ impl TodoGraph {
         };
     }
 
-    /// Takes a todo out of what is looked up, as it is about to be replaced or removed.
+    /// Removes a todo from the lookup tables, before it is replaced or removed.
     fn unlink(&mut self, id: &TodoId) {
         let Some(node) = self.nodes.get(id) else { return };
         self.ready.remove(&(node.order, id.clone()));

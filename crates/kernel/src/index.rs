@@ -1,8 +1,8 @@
-//! What can be looked up about tasks without looking at each: who is busy, who holds a slot or stands in line, which
-//! alarms are set, who waits for whom, and what a person is asked.
+//! Lookup tables over all tasks: which are busy, hold a slot or wait for one, which alarms are set, which tasks wait
+//! for which, and which asks are open.
 //!
-//! A change that leaves a task's place as it was leaves its place in line, and no change costs more than what it
-//! concerns: a task that waits for thousands is not read anew for each piece of mail.
+//! A task keeps its position in a queue unless its state changes, and updates are incremental: a task that waits for
+//! thousands of others is not indexed again for each piece of mail.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use crate::evolve::InvalidEvent;
 use crate::state::KernelState;
 use crate::{ActivationWork, CallPhase, KernelTask, SlotStatus, TaskPhase};
 
-/// What an alarm is for.
+/// The reason for an alarm.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Alarm {
     /// A quota resets.
     Quota,
-    /// A holder must have shown itself.
+    /// A lease expires.
     Lease,
-    /// A last turn must be over.
+    /// The time for a last turn is over.
     Grace,
-    /// Results have waited for each other long enough.
+    /// Delayed results are to be delivered.
     Results,
-    /// A call gives up.
+    /// A call times out.
     Call(CallId),
 }
 
 impl KernelState {
-    /// Changes a task and everything that is looked up of it. The change leaves its calls alone.
+    /// Changes a task and its index entries. The change must not affect its calls.
     pub(crate) fn update(
         &mut self,
         id: TaskId,
@@ -38,32 +38,32 @@ impl KernelState {
         let before = TaskIndexEntry::of(task);
         change(task)?;
         let after = TaskIndexEntry::of(task);
-        let kind = Arc::clone(&task.agent);
-        self.reindex(id, &kind, before, after);
-        if before.runs != after.runs {
+        let agent_type = Arc::clone(&task.agent);
+        self.reindex(id, &agent_type, before, after);
+        if before.running != after.running {
             self.reindex_asks(id);
         }
         Ok(())
     }
 
-    /// The same for a change that replaces what the task works on.
+    /// Like [`KernelState::update`], for a change that may also affect the task's calls.
     pub(crate) fn update_work(
         &mut self,
         id: TaskId,
         change: impl FnOnce(&mut KernelTask) -> Result<(), InvalidEvent>,
     ) -> Result<(), InvalidEvent> {
-        for (call, phase) in self.open_calls(id) {
+        for (call, phase) in self.waiting_calls(id) {
             self.unindex_call(id, &call, &phase);
         }
         let changed = self.update(id, change);
-        for (call, phase) in self.open_calls(id) {
+        for (call, phase) in self.waiting_calls(id) {
             self.index_call(id, &call, &phase);
         }
         changed
     }
 
-    /// Moves one call, and the task's footing with it.
-    pub(crate) fn move_call(&mut self, id: TaskId, call: &CallId, to: CallPhase) -> Result<(), InvalidEvent> {
+    /// Sets the phase of one call, and updates the task's slot status.
+    pub(crate) fn set_call_phase(&mut self, id: TaskId, call: &CallId, to: CallPhase) -> Result<(), InvalidEvent> {
         let mut from = None;
         self.update(id, |task| {
             from = Some(task.replace_call(call, to.clone())?);
@@ -76,47 +76,47 @@ impl KernelState {
         Ok(())
     }
 
-    /// Adds a task that its parent, if it has one, is known to have.
+    /// Adds a task that its parent, if any, already lists as a child.
     pub(crate) fn insert(&mut self, task: KernelTask) {
-        let (id, kind, marks) = (task.id, Arc::clone(&task.agent), TaskIndexEntry::of(&task));
+        let (id, agent_type, entry) = (task.id, Arc::clone(&task.agent), TaskIndexEntry::of(&task));
         self.tasks.insert(task);
-        self.reindex(id, &kind, TaskIndexEntry::NONE, marks);
+        self.reindex(id, &agent_type, TaskIndexEntry::NONE, entry);
     }
 
-    /// The calls of a task that are looked up: those that wait.
-    fn open_calls(&self, id: TaskId) -> Vec<(CallId, CallPhase)> {
+    /// The calls of a task that wait for other tasks or for a decision. Only these are indexed.
+    fn waiting_calls(&self, id: TaskId) -> Vec<(CallId, CallPhase)> {
         let Some(ActivationWork::Acting(calls)) = self.tasks.get(&id).map(|task| &task.work) else { return Vec::new() };
-        let waits = |phase: &CallPhase| matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_));
-        calls.iter().filter(|(_, phase)| waits(phase)).map(|(call, phase)| (call.clone(), phase.clone())).collect()
+        let is_waiting = |phase: &CallPhase| matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_));
+        calls.iter().filter(|(_, phase)| is_waiting(phase)).map(|(call, phase)| (call.clone(), phase.clone())).collect()
     }
 
-    fn reindex(&mut self, id: TaskId, kind: &Arc<str>, before: TaskIndexEntry, after: TaskIndexEntry) {
+    fn reindex(&mut self, id: TaskId, agent_type: &Arc<str>, before: TaskIndexEntry, after: TaskIndexEntry) {
         self.busy -= usize::from(before.busy);
         self.busy += usize::from(after.busy);
-        self.at_work -= usize::from(before.works);
-        self.at_work += usize::from(after.works);
+        self.at_work -= usize::from(before.at_work);
+        self.at_work += usize::from(after.at_work);
         self.parked -= usize::from(before.parked);
         self.parked += usize::from(after.parked);
         self.active -= usize::from(before.active);
         self.active += usize::from(after.active);
-        if before.works != after.works
+        if before.at_work != after.at_work
             && let Some(parent) = self.tasks.get(&id).and_then(|task| task.parent)
             && let Some(parent) = self.tasks.get_mut(&parent)
         {
-            parent.at_work = parent.at_work - u32::from(before.works) + u32::from(after.works);
+            parent.at_work = parent.at_work - u32::from(before.at_work) + u32::from(after.at_work);
         }
         if before.slot != after.slot {
             match before.slot {
                 SlotPlace::Nowhere => {}
-                SlotPlace::Slot => self.slots.give_back(kind),
-                SlotPlace::Returning => self.slots.returning.leave(id, kind),
-                SlotPlace::Fresh => self.slots.fresh.leave(id, kind),
+                SlotPlace::Holding => self.slots.give_back(agent_type),
+                SlotPlace::Returning => self.slots.returning.leave(id, agent_type),
+                SlotPlace::Starting => self.slots.starting.leave(id, agent_type),
             }
             match after.slot {
                 SlotPlace::Nowhere => {}
-                SlotPlace::Slot => self.slots.take(kind),
-                SlotPlace::Returning => self.slots.returning.join(id, kind),
-                SlotPlace::Fresh => self.slots.fresh.join(id, kind),
+                SlotPlace::Holding => self.slots.take(agent_type),
+                SlotPlace::Returning => self.slots.returning.join(id, agent_type),
+                SlotPlace::Starting => self.slots.starting.join(id, agent_type),
             }
         }
         for (was, is, alarm) in [
@@ -135,16 +135,16 @@ impl KernelState {
     fn index_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
         match phase {
             CallPhase::Waiting(wait) => {
-                for on in &wait.on {
-                    self.waiters.entry(*on).or_default().insert((id, call.clone()));
+                for awaited in &wait.on {
+                    self.waiters.entry(*awaited).or_default().insert((id, call.clone()));
                 }
                 self.set_alarm(id, wait.until, Alarm::Call(call.clone()));
             }
             CallPhase::Asking(ask) => {
                 self.asks.insert(ask.id.clone(), id);
-                // Without an owner nobody could be asked: what was decided meanwhile comes before the deadline.
-                let runs = self.tasks.get(&id).is_some_and(KernelTask::is_running);
-                self.set_alarm(id, ask.until_at.filter(|_| runs), Alarm::Call(call.clone()));
+                // Without an owner, no deadline passes: the next owner first applies the decisions made meanwhile.
+                let is_running = self.tasks.get(&id).is_some_and(KernelTask::is_running);
+                self.set_alarm(id, ask.until_at.filter(|_| is_running), Alarm::Call(call.clone()));
             }
             CallPhase::Pending
             | CallPhase::Started
@@ -157,11 +157,11 @@ impl KernelState {
     fn unindex_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
         match phase {
             CallPhase::Waiting(wait) => {
-                for on in &wait.on {
-                    if let Some(calls) = self.waiters.get_mut(on) {
+                for awaited in &wait.on {
+                    if let Some(calls) = self.waiters.get_mut(awaited) {
                         calls.remove(&(id, call.clone()));
                         if calls.is_empty() {
-                            self.waiters.remove(on);
+                            self.waiters.remove(awaited);
                         }
                     }
                 }
@@ -179,9 +179,9 @@ impl KernelState {
         }
     }
 
-    /// Sets the alarms of what a task asks anew, since it began or ceased to run.
+    /// Resets the alarms of a task's asks after it started or stopped running.
     fn reindex_asks(&mut self, id: TaskId) {
-        for (call, phase) in self.open_calls(id) {
+        for (call, phase) in self.waiting_calls(id) {
             if matches!(phase, CallPhase::Asking(_)) {
                 self.unindex_call(id, &call, &phase);
                 self.index_call(id, &call, &phase);
@@ -189,9 +189,9 @@ impl KernelState {
         }
     }
 
-    /// Nobody wakes by itself while nothing may start.
-    pub(crate) fn keep_asleep(&mut self) {
-        for task in self.tasks.some_mut(|task| task.wake_at.is_some()) {
+    /// Removes the wake-up times of all tasks, because the session lets no activation start.
+    pub(crate) fn clear_wake_times(&mut self) {
+        for task in self.tasks.filter_mut(|task| task.wake_at.is_some()) {
             if let Some(at) = task.wake_at.take() {
                 self.alarms.remove(&(at, task.id, Alarm::Results));
             }
@@ -209,14 +209,16 @@ impl KernelState {
     }
 }
 
-/// What is looked up of a task besides its calls.
+/// The index entry of a task, without its calls.
 #[derive(Clone, Copy)]
 struct TaskIndexEntry {
     busy: bool,
-    works: bool,
+    /// An agent whose activation is not over.
+    at_work: bool,
     parked: bool,
+    /// See [`is_active`].
     active: bool,
-    runs: bool,
+    running: bool,
     slot: SlotPlace,
     quota: Option<Timestamp>,
     lease: Option<Timestamp>,
@@ -224,21 +226,24 @@ struct TaskIndexEntry {
     results: Option<Timestamp>,
 }
 
+/// Whether a task holds a slot or waits in one of the two queues for slots.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SlotPlace {
     Nowhere,
-    Slot,
+    Holding,
+    /// In the queue of agents whose wait for other tasks is over.
     Returning,
-    Fresh,
+    /// In the queue of agents that start or resume an activation.
+    Starting,
 }
 
 impl TaskIndexEntry {
     const NONE: TaskIndexEntry = TaskIndexEntry {
         busy: false,
-        works: false,
+        at_work: false,
         parked: false,
         active: false,
-        runs: false,
+        running: false,
         slot: SlotPlace::Nowhere,
         quota: None,
         lease: None,
@@ -256,15 +261,15 @@ impl TaskIndexEntry {
             | TaskPhase::Finished(_) => None,
         };
         let busy = task.phase.is_busy();
-        // A last turn needs an owner; whoever queues or is parked before it has no more time for that.
+        // The time for a last turn also runs for queued and parked tasks, but not without an owner.
         let grace = task.cancel_until.filter(|_| busy);
-        let agent = task.kind != TaskType::Shell;
+        let is_agent = task.kind != TaskType::Shell;
         TaskIndexEntry {
             busy,
-            works: agent && !task.phase.is_at_rest(),
-            parked: agent && matches!(task.phase, TaskPhase::Parked(_)),
-            active: agent && is_active(task),
-            runs: task.is_running(),
+            at_work: is_agent && !task.phase.is_at_rest(),
+            parked: is_agent && matches!(task.phase, TaskPhase::Parked(_)),
+            active: is_agent && is_active(task),
+            running: task.is_running(),
             slot: SlotPlace::of(task),
             quota,
             lease: task.lease,
@@ -274,8 +279,8 @@ impl TaskIndexEntry {
     }
 }
 
-/// Whether a task surely goes on by itself. The root has no slot to lend, so whether it waits is looked at when nobody
-/// else is active.
+/// Whether a task is known to make progress: it is queued, holds a slot or is next for one. The root needs no slot, so
+/// its phase does not show whether it waits; [`KernelState::parked()`] checks its calls instead.
 fn is_active(task: &KernelTask) -> bool {
     match task.phase {
         TaskPhase::Queued(_) => true,
@@ -294,8 +299,8 @@ impl SlotPlace {
             return SlotPlace::Nowhere;
         }
         match task.phase {
-            TaskPhase::Queued(_) => SlotPlace::Fresh,
-            TaskPhase::Running(SlotStatus::Holding) => SlotPlace::Slot,
+            TaskPhase::Queued(_) => SlotPlace::Starting,
+            TaskPhase::Running(SlotStatus::Holding) => SlotPlace::Holding,
             TaskPhase::Running(SlotStatus::Returning) => SlotPlace::Returning,
             TaskPhase::Running(SlotStatus::Lent)
             | TaskPhase::Idle

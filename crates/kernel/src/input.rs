@@ -1,4 +1,4 @@
-//! Everything that can happen to a session.
+//! Inputs: everything that can happen to a session.
 
 use protocol::api::{ExternalTaskUpdate, RegisterExternalTaskParams};
 use protocol::{
@@ -11,54 +11,54 @@ use protocol::{
 
 use crate::Parking;
 
-/// One thing that happened, or that somebody asks for.
+/// Something that happened, or a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelInput {
-    /// Begin the session with its root task, which rests until its first mail.
+    /// Open the session with its root task, which rests until its first mail.
     Open {
         /// The root's id.
         root: TaskId,
-        /// What the root is.
+        /// The root's properties.
         spec: TaskSpec,
-        /// The definition of its agent, if it is not the usual one.
+        /// Its agent definition, if it is not the default one.
         definition: Option<AgentDefinition>,
-        /// How it is run.
+        /// The session's configuration.
         config: SessionConfig,
     },
-    /// A process took the session over.
+    /// A process adopted the session.
     Adopt {
-        /// Its number.
+        /// Its fence.
         fence: Fence,
-        /// How it runs the session.
+        /// Its configuration for the session.
         config: SessionConfig,
     },
-    /// The session is a copy of another: nothing that was under way there goes on here.
+    /// The session is a copy of another: nothing that was running there continues here.
     Fork {
         /// The other.
         from: SessionId,
     },
-    /// Keep definitions that the session may need though nobody says them again.
+    /// Store definitions that the session may need later.
     Define(Vec<AgentDefinition>),
-    /// A task that works on nothing is told less from here on.
+    /// Shorten the conversation of an idle task.
     Compact {
         /// The task.
         task: TaskId,
-        /// What of.
+        /// The compaction.
         compaction: Compaction,
     },
-    /// Let every interrupted task go on.
+    /// Continue every interrupted task.
     Resume,
     /// Interrupt every running task, because the owner is about to leave.
     Suspend,
     /// Start a task.
     Spawn(TaskSpawn),
-    /// Give mail to a task.
+    /// Send mail to a task.
     Send(NewMail),
-    /// Something a run reports about itself.
+    /// A report from a run.
     Report(RunId, RunUpdate),
     /// Send an awaited task to the background: its result goes to the inbox.
     Promote(TaskId),
-    /// Stop a task's activation and the children it waits for; a task that can rest goes on living.
+    /// Stop a task's activation and the children it waits for; a task that can rest is not finished.
     Interrupt(TaskId),
     /// Stop a task and everything below it.
     Cancel {
@@ -69,7 +69,7 @@ pub enum KernelInput {
         /// How firmly.
         how: CancelMode,
     },
-    /// Take no new tasks and stop everything.
+    /// Accept no new tasks and stop everything.
     Stop {
         /// Who asks.
         by: CancelBy,
@@ -83,107 +83,107 @@ pub enum KernelInput {
         /// Who decides.
         by: DecidedBy,
     },
-    /// A run's holder must show itself again before this moment, or the task is interrupted and queued anew.
+    /// Set the lease of a run: it must be renewed before this moment, or the task is interrupted and queued again.
     Lease {
         /// The run.
         run: RunId,
         /// The moment.
         until: Timestamp,
     },
-    /// A run has shown no sign of life since this moment.
+    /// A run has been silent since this moment.
     Stall {
         /// The run.
         run: RunId,
         /// The moment.
         since: Timestamp,
     },
-    /// So many tokens of the answer to a run have arrived. It is not durable: it only tells what the run has used if it
-    /// is broken off.
+    /// The number of answer tokens that have arrived for a run. It is not durable: it only tells what the run has used
+    /// if it is interrupted.
     Streamed {
         /// The run.
         run: RunId,
         /// The tokens.
         output: u32,
     },
-    /// A run that had stalled shows signs of life.
+    /// A stalled run is active again.
     Unstall(RunId),
-    /// The hooks on an activation's stop have run for the last time, after it ended or before.
+    /// The stop hooks of an activation have run for the last time, before or after its end.
     StopHooksRan {
         /// The task.
         task: TaskId,
         /// Which activation.
         activation: Activation,
     },
-    /// A person has no use for the record of a task that has ended.
+    /// Remove the record of a task that has ended.
     Forget(TaskId),
-    /// How much memory the machine has left. It is not durable: whoever adopts the session looks for itself.
+    /// How much memory the machine has left. It is not durable: a new owner measures it again.
     Memory(MemoryPressure),
     /// Rows of the `todos` table were changed.
-    Todos {
+    TodosChanged {
         /// By whom.
         by: Principal,
         /// The rows as they are now.
         changed: Vec<Todo>,
-        /// Rows that are no longer there.
+        /// Rows that were removed.
         gone: Vec<TodoId>,
-        /// The last change of the file's own log of changes that this covers.
+        /// The last entry of the file's change log that this covers.
         upto: u64,
     },
-    /// Begin to work through the todos.
+    /// Start a fleet.
     BeginFleet(FleetConfig),
-    /// Move a todo that nobody holds.
-    MoveTodo {
+    /// Move a todo that no task has claimed.
+    SetTodoState {
         /// The todo.
         todo: TodoId,
         /// Where to.
-        to: TodoMove,
+        to: TodoTransition,
     },
-    /// What a todo brought was merged.
+    /// The result of a todo was merged.
     MergeTodo {
         /// The todo.
         todo: TodoId,
-        /// The commit of the merge.
+        /// The merge commit.
         commit: String,
     },
-    /// Leave the todos alone; whoever works on one is stopped.
+    /// End the fleet and stop its workers.
     EndFleet(FleetEnd),
-    /// Go on in another mode.
+    /// Change the session mode.
     SetMode {
         /// The mode.
         mode: SessionMode,
         /// Who asks.
         by: Principal,
     },
-    /// Have the root go on as another agent, from its next activation on.
+    /// Have the root use another agent definition, from its next activation on.
     SelectAgent {
-        /// What the agent is; the session's usual one when absent.
+        /// The definition; the default root agent when absent.
         definition: Option<AgentDefinition>,
-        /// The model that performs it; the session's when absent.
+        /// Its model; the session's when absent.
         model: Option<ModelUse>,
     },
-    /// Begin an external task of a client, or take it up again.
+    /// Start or reclaim an external task.
     RegisterExternalTask(RegisterExternalTaskParams),
-    /// Take what a client says of its external task.
+    /// Apply a client's update of its external task.
     UpdateExternalTask(ExternalTaskUpdate),
-    /// A connection is gone: what it was at is nobody's.
+    /// A connection is gone: its external tasks are orphaned.
     OrphanExternalTasks {
         /// The connection.
         owner: String,
     },
-    /// Nobody has use for the record of an external task that has ended.
+    /// Remove the record of an external task that has ended.
     ForgetExternalTask(ExternalTaskId),
-    /// Go on with another model, which can be asked.
+    /// Change the session's model to one that is available.
     SetModel {
-        /// The model, as `--model` takes it.
+        /// The model, as for `--model`.
         model: String,
         /// Who asks.
         by: Principal,
     },
-    /// Tell the root, which is on autopilot and rests, to go on.
+    /// Tell the root, which is on autopilot and rests, to continue.
     ContinueAutopilot {
-        /// A digest of what there is to see of its work: what does not change it is not progress.
+        /// A digest of the observable state of its work: no change means no progress.
         state: String,
-        /// What it is told.
+        /// The message to the root.
         text: String,
     },
     /// The time that the kernel asked for has come.
@@ -195,21 +195,21 @@ pub enum KernelInput {
 pub struct TaskSpawn {
     /// Its id.
     pub id: TaskId,
-    /// What it is. A parent that has a child of the same name gets it with a number.
+    /// Its properties. If the parent already has a child of this name, a number is added to the name.
     pub spec: TaskSpec,
     /// Its first mail: the prompt, or a shell task's command.
     pub prompt: String,
-    /// The run and tool call that start it, and so its parent. The call need not have started: it starts with the
-    /// task, so that no crash can come between. A synchronous task's call waits for it; the call that starts an agent
-    /// in the background is answered at once.
+    /// The run and tool call that start it, and so its parent. The call need not have started: it starts together with
+    /// the task, so that no crash can separate the two. The call of a synchronous task waits for it; a call that starts
+    /// a background agent is answered at once.
     pub by: Option<(RunId, Turn, CallId)>,
-    /// When a call that waits for it gives up; never when absent.
+    /// When a call that waits for it times out; never when absent.
     pub until: Option<Timestamp>,
-    /// What its agent is; the session keeps it.
+    /// Its agent definition, which the session stores.
     pub definition: Option<AgentDefinition>,
 }
 
-/// What an agent is, under the digest of it.
+/// An agent definition with its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDefinition {
     /// The digest.
@@ -218,15 +218,14 @@ pub struct AgentDefinition {
     pub spec: Box<AgentSpec>,
 }
 
-/// Where the runtime moves a todo that nobody holds.
+/// How the runtime moves an unclaimed todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TodoMove {
-    /// It was done before, and what it was done with is unchanged. It brought this; nothing is said of that when it was
-    /// done in this session.
+pub enum TodoTransition {
+    /// Reuse its earlier result, since its inputs are unchanged; none when that result is from this session.
     Reuse(Option<ReusedResult>),
-    /// It cannot be done, for this reason.
+    /// Block it for this reason.
     Block(String),
-    /// It is to be tried again.
+    /// Try it again.
     Reopen,
 }
 
@@ -236,7 +235,7 @@ pub enum MemoryPressure {
     /// Enough for more agents.
     #[default]
     Ample,
-    /// So little that no agent may start while others run.
+    /// Too little to start an agent while others run.
     Tight,
 }
 
@@ -253,12 +252,12 @@ pub struct NewMail {
     pub body: MailBody,
 }
 
-/// Something a run reports about itself.
+/// A report from a run about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunUpdate {
-    /// It stands between two turns and asks for its mail.
+    /// It is between two turns and asks for its mail.
     Boundary(BoundaryPoint),
-    /// It is about to ask its model.
+    /// It is about to call its model.
     TurnBegun {
         /// The model.
         model: String,
@@ -288,31 +287,31 @@ pub enum RunUpdate {
         fault: ModelFault,
         /// What happened.
         message: String,
-        /// What the try is counted as.
+        /// What the try is charged as.
         charge: FailedCallCharge,
         /// The next try, if there is one.
         retry: Option<RetryPlan>,
     },
-    /// The answer is getting longer than was set aside for.
+    /// The answer is getting longer than reserved for.
     RaiseReservation {
         /// Which turn.
         turn: Turn,
-        /// The output that is to be set aside for.
+        /// The output tokens to reserve for.
         output: u32,
     },
-    /// It waits to ask its model until requests of others are settled.
+    /// It waits to call its model until other requests are settled.
     AwaitsBudget,
     /// It takes one last turn, without tools.
     WrapUp(WrapUpReason),
-    /// Its model is told less of the conversation's beginning from now on.
+    /// Its conversation was compacted.
     Compacted(Compaction),
-    /// Hooks changed what a tool call is run with; it was not judged yet.
+    /// Hooks changed a tool call's arguments before its permission check.
     CallRewritten {
         /// The turn that made it.
         turn: Turn,
         /// The call.
         call: CallId,
-        /// Its arguments from here on.
+        /// The new arguments.
         input: String,
     },
     /// A tool call is about to run.
@@ -330,19 +329,19 @@ pub enum RunUpdate {
         call: CallId,
         /// The answer.
         answer: ToolResult,
-        /// What it left behind.
+        /// What the runtime observed.
         evidence: Vec<Evidence>,
     },
-    /// A call has told its model how an activation of another task ended, so that the mail about it need not.
+    /// A call returned the result of another task's activation, so the mail about it is no longer needed.
     ResultRead {
         /// The task.
         task: TaskId,
         /// The activation.
         activation: Activation,
     },
-    /// Its model is told of more tools.
+    /// More tools are available to its model.
     ToolsLoaded(Vec<String>),
-    /// The time of its open calls is up, whatever they do.
+    /// Its open calls are out of time.
     CallsDropped {
         /// The turn that made them.
         turn: Turn,
@@ -357,66 +356,66 @@ pub enum RunUpdate {
         on: Vec<TaskId>,
         /// Which of them must end.
         mode: WaitMode,
-        /// When it gives up.
+        /// When it times out.
         until: Option<Timestamp>,
     },
-    /// A tool call waits for a person's decision: before it starts for permission, after that for an answer.
+    /// A tool call waits for a person: for permission before it starts, or for an answer after that.
     Ask {
         /// The turn that made it.
         turn: Turn,
         /// What is asked.
         ask: Ask,
     },
-    /// A tool call that waited until it is told need not wait any more.
+    /// The manual wait of a tool call is over.
     WaitOver {
         /// The turn that made it.
         turn: Turn,
         /// The call.
         call: CallId,
     },
-    /// An item of a shared list was made or changed.
+    /// An item of a shared list was added or changed.
     ItemChanged {
         /// The list.
         list: ListName,
         /// The item as it is now.
         item: Box<ListItem>,
     },
-    /// The root, on autopilot, says how it stands with its objective.
+    /// The root reports on its autopilot objective.
     Objective {
         /// The turn that made the call.
         turn: Turn,
-        /// The call that says it.
+        /// The call that reports it.
         call: CallId,
-        /// How it stands.
+        /// The report.
         completion: ObjectiveReport,
     },
-    /// The agent says what it is doing.
+    /// The agent reports what it is doing.
     Intent(String),
-    /// The agent guesses what the user may want to say next.
+    /// The agent suggests the user's next prompt.
     PromptSuggested(String),
-    /// It cannot ask its model for now.
+    /// It cannot call its model for now.
     Park(Parking),
-    /// The hooks on its activation's start have run, and said this.
+    /// Its start hooks have run and returned this context.
     StartHooksRan(Vec<String>),
-    /// It would end, and somebody keeps it from that, as often as the limits allow.
+    /// Its end is blocked, as often as the limits allow.
     StopBlocked {
         /// Who.
         by: StopBlocker,
-        /// What it is told.
+        /// The message to the agent.
         reason: String,
     },
-    /// It works in a checkout of its own, which was looked at.
+    /// It works in its own checkout, which has been verified.
     WorkCheckedOut {
         /// Where it is.
         path: String,
-        /// The commit it began with.
+        /// The commit it started from.
         base: String,
     },
-    /// What it made in its checkout is kept.
+    /// Its changes in its checkout were stored as a commit.
     WorkSealed {
         /// The commit.
         commit: String,
-        /// The files in which it differs from what it began with.
+        /// The changed files.
         files: Vec<String>,
     },
     /// The activation is over.
@@ -428,19 +427,19 @@ pub enum RunUpdate {
     },
 }
 
-/// What a model call that failed is counted as.
+/// What a failed model call is charged as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailedCallCharge {
     /// Nothing: the model was never reached, or refused to work.
     Nothing,
-    /// Its input, and so many tokens of its answer: those that had arrived.
+    /// Its input, and the answer tokens that had arrived.
     Used {
         /// The tokens.
         output: u32,
     },
 }
 
-/// Where a run stands when it asks for its mail.
+/// Where a run is when it asks for its mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundaryPoint {
     /// Between two turns.
@@ -449,12 +448,12 @@ pub enum BoundaryPoint {
     End,
 }
 
-/// How a run says it ended. Being stopped is not its to say.
+/// How a run reports its end. A stop is decided by the kernel and not reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnding {
     /// With an answer.
     Completed,
-    /// It could not go on.
+    /// It could not continue.
     Failed {
         /// In which way.
         kind: FailKind,
@@ -463,6 +462,6 @@ pub enum RunEnding {
     },
     /// It reached a limit.
     TimedOut(LimitKind),
-    /// It had spent what it may.
+    /// Its budget was used up.
     BudgetExhausted,
 }

@@ -1,25 +1,25 @@
-//! What a task and everything below it has spent and set aside.
+//! What a task and everything below it has spent and reserved.
 
 use protocol::{Budget, Cost};
 
-/// One task's account. Spent plus reserved never passes the budget, as long as no call uses more than was set aside.
+/// One task's account. Spent plus reserved never exceeds the budget, as long as no call uses more than its reservation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BudgetLedger {
     /// The cap.
     pub budget: Budget,
     /// What was used.
     pub spent: Cost,
-    /// What is set aside for calls under way.
+    /// What is reserved for calls in progress.
     pub reserved: Cost,
 }
 
 impl BudgetLedger {
-    /// An account on which nothing has happened.
+    /// An empty account.
     pub fn new(budget: Budget) -> BudgetLedger {
         BudgetLedger { budget, ..BudgetLedger::default() }
     }
 
-    /// What can still be set aside.
+    /// What can still be reserved.
     pub fn room(&self) -> Budget {
         self.budget.less(self.spent.plus(self.reserved))
     }
@@ -30,12 +30,12 @@ impl BudgetLedger {
         low(self.budget.tokens, self.spent.tokens) || low(self.budget.micros, self.spent.micros)
     }
 
-    /// Sets `cost` aside.
+    /// Reserves `cost`.
     pub fn reserve(&mut self, cost: Cost) {
         self.reserved = self.reserved.plus(cost);
     }
 
-    /// Gives `reserved` back and books what was really used.
+    /// Releases `reserved` and books what was really used.
     pub fn settle(&mut self, reserved: Cost, used: Cost) {
         self.reserved = self.reserved.minus(reserved);
         self.spent = self.spent.plus(used);

@@ -1,9 +1,8 @@
-//! The pure heart of Bosun: it decides everything about tasks and performs nothing.
+//! Bosun's pure core: it makes every decision about tasks and performs nothing itself.
 //!
-//! [`Kernel::apply`] takes one [`KernelInput`] and answers with [`KernelEffect`]s, or with a [`InputRefusal`] that changed
-//! nothing. State changes only by events: what `apply` records, [`Kernel::evolve`] folds, so a state read
-//! back from the log equals the state that wrote it. Time and ids come in as arguments; there is no I/O,
-//! clock or randomness here.
+//! [`Kernel::apply`] takes one [`KernelInput`] and returns [`KernelEffect`]s, or an [`InputRefusal`] that changed
+//! nothing. Only events change the state: [`Kernel::evolve`] applies what `apply` records, so a state read back from
+//! the log equals the state that wrote it. Time and ids are arguments; there is no I/O, clock or randomness here.
 
 #![deny(missing_docs)]
 
@@ -41,7 +40,7 @@ pub use evolve::InvalidEvent;
 pub use graph::{TodoGraph, TodoNode, TodoProgress};
 pub use input::{
     AgentDefinition, BoundaryPoint, FailedCallCharge, KernelInput, MemoryPressure, NewMail, RunEnding, RunUpdate,
-    TaskSpawn, TodoMove,
+    TaskSpawn, TodoTransition,
 };
 pub use ledger::BudgetLedger;
 pub use phase::{Parking, PhaseSignal, QueuePurpose, SlotStatus, TaskPhase};
@@ -56,7 +55,7 @@ pub use work::{ActivationWork, CallPhase, CallWait, DecidedAsk, ModelCall};
 pub struct SessionLimits {
     /// Agents that may run at once; more wait in a queue.
     pub live: u32,
-    /// How deep the tree may grow below the root.
+    /// How many levels of agents there may be below the root.
     pub depth: u32,
     /// Agents that a session may start in all.
     pub total: u32,
@@ -68,18 +67,19 @@ pub struct SessionLimits {
     pub grace: Duration,
     /// How often hooks may keep one activation from ending.
     pub max_stop_blocks: u32,
-    /// How often an activation may try again to bring what is expected of it.
+    /// How often an activation may try again to meet its expectations.
     pub max_repairs: u32,
-    /// How often the root is told to go on for one objective on autopilot.
+    /// How often the root is told to continue for one objective on autopilot.
     pub max_continues: u32,
     /// Most turns that the root takes for one objective on autopilot, unless it has a limit of its own.
     pub autopilot_turns: u32,
-    /// How long a result that comes to a task at rest waits for others, while agents that the task started are at
-    /// work. It doubles with each message, up to [`RESULT_WINDOW_GROWTH`] times. Nothing: each result wakes at once.
+    /// How long results for an idle task are held back while other agents that it started still work, so that it
+    /// handles several in one activation. The time doubles with each delay, up to a factor of
+    /// [`RESULT_WINDOW_GROWTH`]. With zero, each result wakes the task at once.
     pub result_window: Duration,
 }
 
-/// How many times as long as at first results wait for each other in the end.
+/// The largest factor by which the result window grows.
 pub const RESULT_WINDOW_GROWTH: u32 = 64;
 
 impl Default for SessionLimits {
@@ -100,7 +100,7 @@ impl Default for SessionLimits {
     }
 }
 
-/// All decisions about one session.
+/// The state machine of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
     limits: SessionLimits,
@@ -118,17 +118,17 @@ impl Kernel {
         decide::decide(&mut self.state, &self.limits, now, input)
     }
 
-    /// Adopts an event that is durable.
+    /// Applies a durable event.
     pub fn evolve(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
         self.state.evolve(entry)
     }
 
-    /// Keeps what is known of a task at rest once, if the other kernel of the session knows the same of it.
-    pub fn share_task(&mut self, id: TaskId, with: &Kernel) {
-        self.state.tasks.share(id, &with.state.tasks);
+    /// Saves memory: if a task at rest is the same in `other`, a kernel of the same session, both share one copy of it.
+    pub fn share_task(&mut self, id: TaskId, other: &Kernel) {
+        self.state.tasks.share(id, &other.state.tasks);
     }
 
-    /// What is known of a task.
+    /// The state of a task.
     pub fn task(&self, id: TaskId) -> Option<&KernelTask> {
         self.state.tasks.get(&id)
     }
@@ -153,13 +153,13 @@ impl Kernel {
         self.state.busy
     }
 
-    /// What the whole session waits for, when every agent that is not at rest is parked or waits for one that is.
+    /// What the whole session waits for, when every active agent is parked or waits for a parked one.
     pub fn parked(&self) -> Option<Parking> {
         self.state.parked()
     }
 
-    /// Whether a model of this one's provider has answered in the session.
-    pub fn has_answered(&self, model: &str) -> bool {
+    /// Whether any model of this model's provider has answered in the session.
+    pub fn has_provider_answered(&self, model: &str) -> bool {
         self.state.calibration.knows_provider(model)
     }
 
@@ -173,12 +173,12 @@ impl Kernel {
         self.state.started
     }
 
-    /// The session's mode, and where the root is with its objective.
+    /// The session's mode, and the progress of the root's objective.
     pub fn root_control(&self) -> &RootControl {
         &self.state.root_control
     }
 
-    /// Whether the root should be told to go on, with [`KernelInput::ContinueAutopilot`].
+    /// Whether the root should be told to continue, with [`KernelInput::ContinueAutopilot`].
     pub fn is_continuation_due(&self) -> bool {
         self.state.is_continuation_due()
     }
@@ -188,18 +188,18 @@ impl Kernel {
         &self.state.graph
     }
 
-    /// The todos that agents should be started for now: those that are ready, in their order, as far as there is room
-    /// for whoever does them. `agent` is the type of those that name none.
-    pub fn due_todos(&self, agent: &str) -> Vec<TodoId> {
-        self.state.due_todos(&self.limits, agent)
+    /// The todos that workers should be started for now: the ready ones, in order, as far as the limits allow.
+    /// `default_agent` is the agent type for todos that do not name one.
+    pub fn due_todos(&self, default_agent: &str) -> Vec<TodoId> {
+        self.state.due_todos(&self.limits, default_agent)
     }
 
-    /// What clients do themselves, by name.
+    /// The external tasks, by id.
     pub fn external_tasks(&self) -> impl Iterator<Item = &ExternalTask> {
         self.state.external_tasks.values()
     }
 
-    /// One of them.
+    /// One external task.
     pub fn external_task(&self, id: &ExternalTaskId) -> Option<&ExternalTask> {
         self.state.external_tasks.get(id)
     }

@@ -1,4 +1,4 @@
-//! Whether a whole session waits for what only time or a person can change.
+//! Whether a whole session is parked, so that only time or a person can change its state.
 
 use protocol::TaskType;
 
@@ -6,10 +6,10 @@ use crate::state::KernelState;
 use crate::{ActivationWork, CallPhase, KernelTask, Parking, TaskPhase};
 
 impl KernelState {
-    /// What the whole session waits for, when every agent that is not at rest is parked or waits for one that is. With
-    /// several, the one that is over first.
+    /// What the whole session waits for, when every active agent is parked or waits for a parked one. With several
+    /// reasons, the one that ends first.
     pub(crate) fn parked(&self) -> Option<Parking> {
-        // Nothing is looked at while somebody works.
+        // The counters rule out most cases without a search.
         if self.parked == 0 || self.active > 0 {
             return None;
         }
@@ -28,15 +28,14 @@ impl KernelState {
         agents().filter_map(parking).min_by_key(|parking| (parking.until.is_none(), parking.until))
     }
 
-    /// Whether a running task does nothing but wait for agents. What waits for a command, or for a person, goes on when
-    /// they have done their part.
+    /// Whether a running task waits only for agents. A wait for a command or a person can end while agents are parked.
     fn awaits_agents(&self, task: &KernelTask) -> bool {
-        let is_command =
+        let is_running_command =
             |id| self.tasks.get(id).is_some_and(|task| task.kind == TaskType::Shell && task.phase.is_busy());
         let ActivationWork::Acting(calls) = &task.work else { return false };
         calls.values().any(|phase| matches!(phase, CallPhase::Waiting(_)))
             && calls.values().all(|phase| match phase {
-                CallPhase::Waiting(wait) => !wait.on.is_empty() && !wait.on.iter().any(is_command),
+                CallPhase::Waiting(wait) => !wait.on.is_empty() && !wait.on.iter().any(is_running_command),
                 CallPhase::Answered => true,
                 CallPhase::Pending
                 | CallPhase::Started

@@ -11,7 +11,7 @@ pub enum TaskPhase {
     Running(SlotStatus),
     /// It rests between activations.
     Idle,
-    /// It cannot ask its model for now.
+    /// It cannot call its model for now.
     Parked(Parking),
     /// Its owner died or left.
     Interrupted,
@@ -19,10 +19,10 @@ pub enum TaskPhase {
     Finished(TaskOutcome),
 }
 
-/// What a task that cannot ask its model waits for.
+/// What a parked task waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parking {
-    /// When it resumes by itself; absent when only a person can change that.
+    /// When it resumes automatically; absent when a person must act first.
     pub until: Option<Timestamp>,
     /// What it waits for.
     pub why: ParkReason,
@@ -40,11 +40,11 @@ impl Parking {
 pub enum QueuePurpose {
     /// Begin its next activation.
     Begin,
-    /// Go on with the activation that was interrupted or parked.
+    /// Continue the activation that was interrupted or parked.
     Resume,
 }
 
-/// Whether a running task may ask its model.
+/// Whether a running task may call its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotStatus {
     /// It may.
@@ -55,22 +55,22 @@ pub enum SlotStatus {
     Returning,
 }
 
-/// What moves a phase.
+/// What changes a phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhaseSignal {
     /// A slot is given, or none is needed.
     Admit,
-    /// The last thing it did was to wait.
+    /// It began to wait.
     Lend,
     /// Its last wait is over.
     Return,
     /// It has a slot again.
     Regain,
-    /// It cannot ask its model for now.
+    /// It cannot call its model for now.
     Park(Parking),
     /// Its owner died or left.
     Interrupt,
-    /// It may go on, or was woken.
+    /// It may continue, or was woken.
     Requeue,
     /// Its activation ended.
     Rest,
@@ -79,7 +79,7 @@ pub enum PhaseSignal {
 }
 
 impl TaskPhase {
-    /// The phase after `signal`; none where the signal makes no sense.
+    /// The phase after `signal`; none where the signal is not possible.
     pub fn next(self, signal: PhaseSignal) -> Option<TaskPhase> {
         use SlotStatus::{Holding, Lent, Returning};
         use TaskPhase::{Finished, Idle, Interrupted, Parked, Queued, Running};
@@ -100,7 +100,7 @@ impl TaskPhase {
         }
     }
 
-    /// Whether the task counts as work under way: a session is quiet when none of its tasks does.
+    /// Whether the task counts as work in progress: a session is quiet when no task is busy.
     pub fn is_busy(&self) -> bool {
         match self {
             TaskPhase::Queued(_) | TaskPhase::Running(_) | TaskPhase::Parked(_) => true,
@@ -116,7 +116,7 @@ impl TaskPhase {
         }
     }
 
-    /// The phase in the words every view uses.
+    /// The phase as a public state.
     pub fn state(&self) -> TaskState {
         match self {
             TaskPhase::Queued(_) => TaskState::Queued,

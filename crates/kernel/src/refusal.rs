@@ -7,20 +7,20 @@ use crate::evolve::InvalidEvent;
 /// Why an input was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InputRefusal {
-    /// The session is open already.
-    #[error("the session is open already")]
+    /// The session is already open.
+    #[error("the session is already open")]
     AlreadyOpen,
     /// No such task.
     #[error("there is no task {0}")]
     UnknownTask(TaskId),
     /// The id is taken.
-    #[error("task {0} exists already")]
+    #[error("task {0} already exists")]
     TakenId(TaskId),
     /// The report comes from a run that is over.
     #[error("this run of the task is over")]
     Stale,
-    /// The session takes no new tasks.
-    #[error("the session is stopping and takes no new tasks")]
+    /// The session accepts no new tasks.
+    #[error("the session is stopping and accepts no new tasks")]
     Closed,
     /// The task is being stopped.
     #[error("task {0} is being stopped")]
@@ -28,100 +28,100 @@ pub enum InputRefusal {
     /// The task has ended for good.
     #[error("task {0} has ended")]
     Ended(TaskId),
-    /// The task reads no mail.
-    #[error("task {0} is a command and takes no messages")]
+    /// The task cannot receive messages.
+    #[error("task {0} is a command and cannot receive messages")]
     NoInbox(TaskId),
-    /// The task starts no others.
-    #[error("task {0} is a command and starts no tasks")]
+    /// The task cannot start others.
+    #[error("task {0} is a command and cannot start tasks")]
     NoParent(TaskId),
-    /// The tree is as deep as it may be.
-    #[error("agents may be nested {cap} deep and no deeper")]
+    /// The tree has reached its maximum depth.
+    #[error("agents cannot be nested more than {cap} deep")]
     Depth {
         /// The cap.
         cap: u32,
     },
-    /// The session has started as many agents as it may.
-    #[error("this session has started {cap} agents, which is all it may")]
+    /// The session has reached its limit of agents.
+    #[error("this session has reached its limit of {cap} agents")]
     Total {
         /// The cap.
         cap: u32,
     },
-    /// The limits let no agent of this type run.
+    /// No agent of this type may run.
     #[error("no agent of the type `{agent}` may run: its limit is 0")]
     NoneOfType {
         /// The type.
         agent: String,
     },
-    /// A fleet works through the todos already.
-    #[error("a fleet is at work on the todos of this session already")]
-    FleetAtWork,
-    /// No fleet does.
-    #[error("no fleet is at work on the todos of this session")]
+    /// A fleet is already working on the todos.
+    #[error("a fleet is already working on the todos of this session")]
+    FleetRunning,
+    /// No fleet is working on the todos.
+    #[error("no fleet is working on the todos of this session")]
     NoFleet,
-    /// The todos wait for each other.
-    #[error("the todos depend on each other in a circle: {}", format_cycle(.0))]
+    /// The todos depend on each other.
+    #[error("the todos depend on each other in a cycle: {}", format_cycle(.0))]
     TodoCycle(Vec<TodoId>),
     /// No such todo.
     #[error("there is no todo `{0}`")]
     NoTodo(TodoId),
-    /// Another task works on it.
+    /// Another task has claimed it.
     #[error("the todo `{todo}` is held by {by}")]
-    TodoHeld {
+    TodoClaimed {
         /// The todo.
         todo: TodoId,
         /// The task.
         by: TaskId,
     },
-    /// What it depends on is not done, or it is done or blocked.
+    /// Its dependencies are not done, or it is done or blocked.
     #[error("the todo `{0}` cannot be worked on now")]
     TodoNotReady(TodoId),
-    /// As many todos are worked on as may be.
-    #[error("{cap} todos are worked on at once, which is all there may be")]
-    TodosHeld {
+    /// The limit of todos in progress is reached.
+    #[error("the limit of {cap} todos in progress at once is reached")]
+    ClaimLimit {
         /// The cap.
         cap: u32,
     },
-    /// Only the root plans, and only in plan mode.
-    #[error("there is no plan to leave: the session is not in plan mode, or its plan is decided on")]
+    /// Only the root can propose a plan, and only in plan mode.
+    #[error("there is no plan to decide on: the session is not in plan mode, or its plan has been decided on")]
     NoPlan,
     /// The root has no objective, or has reported on it.
-    #[error("there is no objective to report on: the session is not on autopilot, or it was reported already")]
+    #[error("there is no objective to report on: the session is not on autopilot, or has already reported")]
     NoObjective,
-    /// The root has no objective, or somebody works on it.
-    #[error("the root is not to be told to go on, or to come to its end")]
+    /// The root has no objective, or agents still work on it.
+    #[error("the root must not be told to continue or to finish now")]
     NotDue,
     /// Agents start others too fast.
-    #[error("agents have started {cap} others within a minute, which is all they may; wait, or do the work yourself")]
+    #[error("agents may start at most {cap} others within a minute; wait, or do the work yourself")]
     Rate {
         /// The cap.
         cap: u32,
     },
-    /// Only what the root waits for can go on in the background.
-    #[error("task {0} was not started by the session's root, so it cannot go on in the background")]
+    /// Only a task that the root waits for can be sent to the background.
+    #[error("task {0} was not started by the session's root, so it cannot be sent to the background")]
     NotRootChild(TaskId),
-    /// It was kept from ending as often as it may be.
-    #[error("it was kept from ending {cap} times, which is all it may be")]
+    /// Its end was blocked as often as allowed.
+    #[error("its end may be blocked at most {cap} times")]
     StopBlockLimit {
         /// The cap.
         cap: u32,
     },
-    /// Only what has ended can be forgotten.
+    /// Only a task that has ended can be forgotten.
     #[error("task {0} has not ended; stop it first")]
     NotEnded(TaskId),
-    /// The activation has taken as many turns as it may.
+    /// The limit of turns is reached.
     #[error("the limit of {limit} turns is reached")]
     Turns {
         /// The limit.
         limit: u32,
     },
-    /// The reservation does not fit the budget of the task or of one above it.
+    /// The reservation does not fit the budget of the task or of a task above it.
     #[error("the budget of task {task} is used up")]
     Budget {
         /// Whose budget.
         task: TaskId,
     },
-    /// The reservation would fit if other questions under way were answered.
-    #[error("the budget of task {task} is set aside for questions under way")]
+    /// The reservation would fit once other requests are settled.
+    #[error("the budget of task {task} is reserved for requests in progress")]
     BudgetHeld {
         /// Whose budget.
         task: TaskId,
@@ -132,47 +132,47 @@ pub enum InputRefusal {
         /// Why it is.
         why: WrapUpReason,
     },
-    /// The activation takes its last turn already, or has taken it.
+    /// The activation is in its last turn, or has taken it.
     #[error("the last turn is taken")]
     WrappedUp,
-    /// The task lent its slot and has none yet.
+    /// The task lent its slot and has not got one back yet.
     #[error("the task waits for a slot")]
     NoSlot,
-    /// The run is in the middle of a turn.
+    /// A turn of the run is in progress.
     #[error("a turn is under way")]
     InTurn,
-    /// No turn is under way.
+    /// This turn is not in progress.
     #[error("no such turn is under way")]
     NoTurn,
     /// Two calls of one answer have the same id.
     #[error("two calls have the id {0}")]
     SameCall(CallId),
-    /// The call is not open, or not in the state that this needs.
+    /// The call is not open, or not in the required phase.
     #[error("the call {0} is not open for this")]
     Call(CallId),
-    /// Mail came in before the end; it must be read first.
+    /// Mail arrived before the end and must be read first.
     #[error("there is unread mail")]
     MailWaiting,
     /// The run has no final message.
     #[error("there is no final message")]
     NoAnswer,
-    /// Nobody waits for the task.
-    #[error("nobody waits for task {0}")]
+    /// No tool call waits for the task.
+    #[error("no tool call is waiting for task {0}")]
     NotAwaited(TaskId),
-    /// A task may not wait for itself or for one that is above it.
-    #[error("a task cannot wait for {0}: it is itself, or above it")]
+    /// The wait would be a cycle.
+    #[error("a task cannot wait for {0}, which is the task itself, above it, or waiting for it")]
     WaitCycle(TaskId),
-    /// Nothing of this name waits for a decision.
-    #[error("nothing called {0} waits for a decision: it was decided, or its call has ended")]
+    /// There is no open ask with this id.
+    #[error("there is no open ask {0}: it was decided, or its call has ended")]
     NoAsk(AskId),
-    /// The decision is none on such a thing.
+    /// The decision is not valid for this ask.
     #[error("{0} cannot be decided like this: a call is allowed or denied, a question answered or denied")]
     DecisionMismatch(AskId),
     /// No such external task.
     #[error("there is no external task `{0}`; register it first")]
     NoExternalTask(ExternalTaskId),
-    /// Another connection is at it, or none is.
-    #[error("the external task `{0}` is not this connection's; register it again when its owner is gone")]
+    /// Another connection owns it, or none does.
+    #[error("the external task `{0}` is not owned by this connection; register it again when its owner is gone")]
     ExternalTaskNotOwned(ExternalTaskId),
     /// It has ended.
     #[error("the external task `{0}` has ended")]
@@ -180,21 +180,21 @@ pub enum InputRefusal {
     /// It has not ended.
     #[error("the external task `{0}` has not ended")]
     ExternalTaskNotEnded(ExternalTaskId),
-    /// It stands elsewhere than its client thinks.
-    #[error("the external task `{id}` stands at {sequence}")]
+    /// It has another sequence number than its client expects.
+    #[error("the external task `{id}` is at sequence {sequence}")]
     ExternalTaskConflict {
         /// The external task.
         id: ExternalTaskId,
-        /// Its number.
+        /// Its sequence number.
         sequence: u64,
     },
-    /// There are as many as there may be.
-    #[error("the session keeps {cap} external tasks, which is all it may; remove those that have ended")]
+    /// The limit of external tasks is reached.
+    #[error("the session has reached its limit of {cap} external tasks; remove those that have ended")]
     ExternalTaskLimit {
         /// The cap.
         cap: usize,
     },
-    /// The decision contradicts the state: a defect of the kernel.
+    /// The decision contradicts the state: a bug in the kernel.
     #[error(transparent)]
     InvalidEvent(#[from] InvalidEvent),
 }

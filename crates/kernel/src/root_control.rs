@@ -1,4 +1,4 @@
-//! How the root is steered: the session's mode and model, and where it is with its objective.
+//! How the root is controlled: the session's mode and model, and the progress of its objective.
 
 use protocol::{
     AskDecision, Attempt, AutopilotStop, Event, LogEntry, PlanAction, Principal, SessionMode, WrapUpReason,
@@ -7,16 +7,16 @@ use protocol::{
 use crate::TaskPhase;
 use crate::state::{KernelState, SessionAdmission};
 
-/// How the root is steered.
+/// How the root is controlled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RootControl {
     /// The session's mode.
     pub mode: SessionMode,
-    /// The objective that the root is at on autopilot, until it is over.
+    /// The current autopilot objective.
     pub objective: Option<ObjectiveRun>,
-    /// The model that somebody chose while the session ran; none when it is still the one that its owner began with.
+    /// The model that was chosen while the session ran; none while it is still the owner's initial one.
     pub model: Option<String>,
-    /// Whether the plan is made and nobody carries it out yet: plan mode ends with the activation.
+    /// Whether the plan is approved but not to be carried out yet: plan mode ends with the activation.
     pub(crate) leaving_plan_mode: bool,
     /// Turns of the root since it was last given an objective.
     pub(crate) turns: u32,
@@ -24,46 +24,46 @@ pub struct RootControl {
     pub(crate) last_turn_reason: Option<WrapUpReason>,
 }
 
-/// An objective that the root is at on autopilot.
+/// The progress of an autopilot objective.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObjectiveRun {
-    /// How often the root was told to go on.
+    /// How often the root was told to continue.
     pub continues: u32,
-    /// What there was to see when it was last told.
+    /// The observable state when it was last told.
     last_seen: Option<String>,
-    /// How often in a row nothing had changed then.
+    /// How often in a row nothing had changed.
     unchanged_count: u32,
 }
 
 impl ObjectiveRun {
-    /// How often in a row nothing has changed since the root was told to go on, if this is what there is to see.
+    /// How often in a row nothing has changed, if `state` is the observable state now.
     pub(crate) fn unchanged_times(&self, state: &str) -> u32 {
         if self.last_seen.as_deref() == Some(state) { self.unchanged_count + 1 } else { 0 }
     }
 }
 
 impl KernelState {
-    /// Takes in what an event says of the root's way. It comes before the event changes anything else.
+    /// Applies an event to the root control, before it changes anything else.
     pub(crate) fn update_root_control(&mut self, entry: &LogEntry) {
         let of_root = self.root == Some(entry.task);
         match &entry.event {
             Event::ModeChanged { mode, .. } => {
                 let at_work = self.root.and_then(|root| self.tasks.get(&root)).is_some_and(|root| {
-                    // Whoever is at rest is given an objective with the next message.
+                    // A resting root gets its objective with the next message.
                     !root.phase.is_at_rest()
                 });
-                let flight = (*mode == SessionMode::Autopilot && at_work).then(ObjectiveRun::default);
+                let objective = (*mode == SessionMode::Autopilot && at_work).then(ObjectiveRun::default);
                 self.root_control = RootControl {
                     mode: *mode,
-                    objective: flight,
+                    objective,
                     model: self.root_control.model.take(),
                     ..RootControl::default()
                 };
             }
             Event::ModelChanged { model, .. } => self.root_control.model = Some(model.clone()),
-            Event::SessionAdopted { config: terms, .. } => {
-                // Whoever goes on with the session may have named another.
-                self.root_control.model = self.root_control.model.take().map(|_chosen| terms.model.clone());
+            Event::SessionAdopted { config, .. } => {
+                // The new owner may have named another model.
+                self.root_control.model = self.root_control.model.take().map(|_chosen| config.model.clone());
             }
             Event::MailAdmitted { from: Principal::User, .. } if of_root => {
                 self.root_control.objective =
@@ -71,9 +71,9 @@ impl KernelState {
                 (self.root_control.turns, self.root_control.last_turn_reason) = (0, None);
             }
             Event::TurnBegun { .. } if of_root => self.root_control.turns += 1,
-            // A try that brought no answer does not count.
+            // A try without an answer does not count.
             Event::TurnFailed { .. } if of_root => self.root_control.turns = self.root_control.turns.saturating_sub(1),
-            // Another activation has other things to do, and whoever is held is not done.
+            // A new activation or a blocked stop means that there is more to do.
             Event::ActivationStarted { attempt: Attempt(1), .. } | Event::StopBlocked { .. } if of_root => {
                 self.root_control.last_turn_reason = None;
             }
@@ -81,7 +81,7 @@ impl KernelState {
                 self.root_control.leaving_plan_mode = true;
             }
             Event::AutopilotContinued { count, state } => {
-                let same = self.root_control.objective.as_ref().map_or(0, |flight| flight.unchanged_times(state));
+                let same = self.root_control.objective.as_ref().map_or(0, |objective| objective.unchanged_times(state));
                 self.root_control.objective =
                     Some(ObjectiveRun { continues: *count, last_seen: Some(state.clone()), unchanged_count: same });
             }
@@ -99,7 +99,7 @@ impl KernelState {
         }
     }
 
-    /// Whether the root should be told to go on: it has an objective and rests, and so does every other agent.
+    /// Whether the root should be told to continue: it has an objective, and all agents including the root are at rest.
     pub(crate) fn is_continuation_due(&self) -> bool {
         let rests = |root: &crate::KernelTask| root.phase == TaskPhase::Idle && root.inbox.is_empty();
         let root = self.root.and_then(|root| self.tasks.get(&root));

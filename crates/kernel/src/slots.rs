@@ -1,19 +1,19 @@
-//! Slots: how many agents run at once, and who is next.
+//! Slots: how many agents run at once, and which is next.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use protocol::TaskId;
 
-/// The slots in use and the two lines for them. Those who come back from a wait go first: they hold half-done
-/// work, and the tree above them waits for it.
+/// The slots in use and the two queues for them. Agents that return from a wait go first: they have work in
+/// progress, and the tree above them waits for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Slots {
     pub(crate) held: u32,
     /// How many agents of each type hold a slot.
     held_by: BTreeMap<Arc<str>, u32>,
     pub(crate) returning: SlotQueue,
-    pub(crate) fresh: SlotQueue,
+    pub(crate) starting: SlotQueue,
 }
 
 impl Slots {
@@ -29,10 +29,10 @@ impl Slots {
         }
     }
 
-    /// How many agents of a type hold a slot or stand in line for one.
+    /// How many agents of a type hold a slot or wait for one.
     pub(crate) fn wanted_by(&self, kind: &str) -> u32 {
-        let lines = self.fresh.count(kind) + self.returning.count(kind);
-        self.held_by(kind).saturating_add(u32::try_from(lines).unwrap_or(u32::MAX))
+        let queued = self.starting.count(kind) + self.returning.count(kind);
+        self.held_by(kind).saturating_add(u32::try_from(queued).unwrap_or(u32::MAX))
     }
 
     /// How many agents of a type hold a slot.
@@ -41,8 +41,8 @@ impl Slots {
     }
 }
 
-/// A first-come line that a task can also leave from the middle. It is kept by type, so that a type that has no room
-/// is passed in one step, however many of it stand there.
+/// A first-come queue that a task can also leave from the middle. It is kept by type, so that a type without room is
+/// skipped in one step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SlotQueue {
     places: BTreeMap<Arc<str>, BTreeMap<u64, TaskId>>,

@@ -1,4 +1,4 @@
-//! The state of a session: its tasks, and what follows from them. `index.rs` keeps the one in step with the other.
+//! The state of a session: its tasks, and lookup tables over them, which `index.rs` keeps up to date.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,7 +12,7 @@ use crate::slots::Slots;
 use crate::tasks::KernelTasks;
 use crate::{KernelTask, MemoryPressure, SessionLimits};
 
-/// Everything the kernel knows of a session.
+/// Everything the kernel knows about a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelState {
     pub(crate) tasks: KernelTasks,
@@ -28,19 +28,19 @@ pub struct KernelState {
     pub(crate) definitions: BTreeSet<DefinitionId>,
     /// How much memory the machine has left; not durable.
     pub(crate) memory: MemoryPressure,
-    /// What was learnt of how models count.
+    /// What was learnt about how models count tokens.
     pub(crate) calibration: TokenCalibration,
     /// Most turns that all agents together may take in one run.
     pub(crate) max_turns: Option<u32>,
     /// How many they have taken since the user's last prompt.
     pub(crate) turns: u32,
     pub(crate) busy: usize,
-    /// How many agents are parked, and how many could go on at once.
+    /// How many agents are parked, and how many are active.
     pub(crate) parked: usize,
     pub(crate) active: usize,
-    /// How many agents, the root among them, have begun or will begin something that has not ended.
+    /// How many agents, including the root, have an activation that is queued, running, parked or interrupted.
     pub(crate) at_work: usize,
-    /// How far the root goes by itself.
+    /// The session's mode, and the progress of the root's objective.
     pub(crate) root_control: RootControl,
     pub(crate) slots: Slots,
     pub(crate) alarms: BTreeSet<(Timestamp, TaskId, Alarm)>,
@@ -48,13 +48,13 @@ pub struct KernelState {
     pub(crate) waiters: BTreeMap<TaskId, BTreeSet<(TaskId, CallId)>>,
     /// The todos.
     pub(crate) graph: TodoGraph,
-    /// What clients do themselves.
+    /// The external tasks.
     pub(crate) external_tasks: BTreeMap<ExternalTaskId, ExternalTask>,
     /// For each open ask, the task whose call waits.
     pub(crate) asks: BTreeMap<AskId, TaskId>,
 }
 
-/// Whether the session takes new tasks.
+/// Whether the session accepts new tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum SessionAdmission {
     #[default]
@@ -81,16 +81,16 @@ impl KernelState {
         std::iter::successors(self.tasks.get(&from), |task| task.parent.and_then(|id| self.tasks.get(&id)))
     }
 
-    /// The ready todos that there is room for. What stands in line already comes before them.
+    /// The ready todos that there is room for, after the tasks that are already queued.
     pub(crate) fn due_todos(&self, limits: &SessionLimits, agent: &str) -> Vec<TodoId> {
-        let Some(terms) = self.graph.fleet() else { return Vec::new() };
+        let Some(config) = self.graph.fleet() else { return Vec::new() };
         let stopping = self.root.and_then(|root| self.tasks.get(&root)).is_none_or(|root| root.cancel.is_some());
         if self.admission == SessionAdmission::Closed || stopping {
             return Vec::new();
         }
-        let waiting = self.slots.returning.len() + self.slots.fresh.len();
+        let waiting = self.slots.returning.len() + self.slots.starting.len();
         let slots = (limits.live.max(1) as usize).saturating_sub(self.slots.held as usize + waiting);
-        let held = terms.parallel.map_or(usize::MAX, |cap| cap.saturating_sub(self.graph.claimed()) as usize);
+        let claims_left = config.parallel.map_or(usize::MAX, |cap| cap.saturating_sub(self.graph.claimed()) as usize);
         let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
         let fits = |kind: &str, taken: u32| {
             limits.of_type.get(kind).is_none_or(|cap| self.slots.wanted_by(kind) + taken < (*cap).max(1))
@@ -103,6 +103,6 @@ impl KernelState {
                 id.clone()
             })
         });
-        due.take(slots.min(held)).collect()
+        due.take(slots.min(claims_left)).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernel knows of one task.
+//! What the kernel knows about one task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use protocol::{
 
 use crate::{ActivationWork, BudgetLedger, QueuePurpose, TaskPhase};
 
-/// What the kernel knows of one task. Words stay in the log; here are only facts to decide by.
+/// What the kernel knows about one task. Texts stay in the log; this holds only what decisions need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelTask {
     /// Its id.
@@ -20,31 +20,31 @@ pub struct KernelTask {
     pub parent: Option<TaskId>,
     /// The tasks it started, oldest first.
     pub children: Vec<TaskId>,
-    /// What they are called.
+    /// Hashes of their names.
     pub(crate) names: BTreeSet<NameHash>,
-    /// What sort of work it is.
+    /// Its type.
     pub kind: TaskType,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
-    /// The definition of its agent.
+    /// The name of its agent definition.
     pub agent: Arc<str>,
     /// The tool call of its parent that started it.
     pub call: Option<CallId>,
-    /// The todo that it was started to do.
+    /// The todo it was started for.
     pub todo: Option<TodoId>,
-    /// The todo whose work it was started to fit to that of others.
+    /// The todo whose changes it was started to merge with others.
     pub merges: Option<TodoId>,
     /// How far below the root.
     pub depth: u32,
     /// Where its result goes.
     pub mode: TaskMode,
-    /// What becomes of it when an activation completes.
+    /// Its completion policy.
     pub on_complete: CompletionPolicy,
     /// Most turns an activation may take.
     pub max_turns: Option<u32>,
-    /// Where it is in its life.
+    /// Its phase.
     pub phase: TaskPhase,
-    /// What its activation is in the middle of.
+    /// The current work of its activation.
     pub work: ActivationWork,
     /// Its latest activation.
     pub activation: Activation,
@@ -56,46 +56,46 @@ pub struct KernelTask {
     pub turns: u32,
     /// Mail it has not read, oldest first.
     pub inbox: BTreeMap<MailId, MailDelivery>,
-    /// Those of it that are results of tasks it started.
+    /// The unread mail that is a result of a task it started.
     pub results: BTreeMap<MailId, (TaskId, Activation)>,
-    /// When it wakes at the latest for results that wait for more of them.
+    /// When it wakes at the latest for delayed results.
     pub wake_at: Option<Timestamp>,
-    /// How often in a row results waited for each other.
+    /// How often in a row results were delayed.
     pub delays: u32,
-    /// How many agents that it started have begun or will begin something that has not ended.
+    /// How many agents it started have an activation that is queued, running, parked or interrupted.
     pub at_work: u32,
     /// Who asked it to stop, and how firmly.
     pub cancel: Option<(CancelBy, CancelMode)>,
     /// When a task that may still take a last turn is stopped at once.
     pub cancel_until: Option<Timestamp>,
-    /// Whether somebody stopped its latest activation.
+    /// Whether its latest activation was stopped.
     pub stopped: bool,
-    /// Whether it has shown no sign of life for a while.
+    /// Whether it has been silent for too long.
     pub stalled: bool,
-    /// How often hooks kept the activation from ending.
+    /// How often hooks blocked the end of the activation.
     pub stop_blocks: u32,
-    /// How often it tried again to bring what is expected of it.
+    /// How often it tried again to meet its expectations.
     pub repairs: u32,
     /// The latest activation whose start hooks have run.
     pub start_hooks_ran: Activation,
     /// Activations whose start hooks have run and whose stop hooks have not.
     pub pending_stop_hooks: BTreeSet<Activation>,
-    /// Whether a person has no use for its record any more.
+    /// Whether the user removed its record.
     pub forgotten: bool,
-    /// The activation's last turn, once it has come to that.
+    /// The activation's last turn, once it is due.
     pub last_turn: Option<LastTurn>,
     /// What it and everything below it spent.
     pub ledger: BudgetLedger,
-    /// Whether it was told that little is left.
+    /// Whether it was warned that little is left.
     pub has_low_budget_warning: bool,
-    /// When its holder must have shown itself.
+    /// When the lease of its run expires.
     pub lease: Option<Timestamp>,
     /// How much of the answer under way has arrived, in tokens; not durable.
     pub streamed: Option<u32>,
 }
 
-/// A name in few bytes: a parent may have thousands of children. Where two names are one by chance, the second gets a
-/// number that it did not need.
+/// A name as a small hash: a parent may have thousands of children. On a collision, the second child gets an
+/// unnecessary number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NameHash(u64);
 
@@ -107,7 +107,7 @@ impl NameHash {
     }
 }
 
-/// Where an activation's last turn is.
+/// The state of an activation's last turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastTurn {
     /// It comes next.
@@ -138,7 +138,7 @@ impl LastTurn {
 
 impl KernelTask {
     pub(crate) fn new(id: TaskId, spec: &TaskSpec, agent: Arc<str>, depth: u32) -> KernelTask {
-        // The root is made to be spoken to; every other task is made with its first mail.
+        // The root waits for its first message; every other task is created with its first mail.
         let phase = match spec.kind {
             TaskType::Main => TaskPhase::Idle,
             TaskType::Agent | TaskType::Shell => TaskPhase::Queued(QueuePurpose::Begin),
@@ -191,7 +191,7 @@ impl KernelTask {
         RunId { task: self.id, activation: self.activation, attempt: self.attempt }
     }
 
-    /// Whether a task that it started may be called so.
+    /// Whether a task that it started has this name, or one with the same hash.
     pub(crate) fn has_child(&self, name: &str) -> bool {
         self.names.contains(&NameHash::of(name))
     }
@@ -204,7 +204,7 @@ impl KernelTask {
         }
     }
 
-    /// Whether all that it has not read are results.
+    /// Whether all its unread mail is results.
     pub(crate) fn has_only_results(&self) -> bool {
         self.inbox.len() == self.results.len()
     }

@@ -1,5 +1,5 @@
-//! The tasks of a session. Two states that know the same of a task can keep it once: a session may have thousands of
-//! tasks that are over, and its owner has two states.
+//! The tasks of a session. Two states that hold the same task can share its memory: a session may have thousands of
+//! ended tasks, and its owner holds two states.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use protocol::TaskId;
 
 use crate::KernelTask;
 
-/// Most children of a task that is kept once: whoever changes it first makes a copy of it.
-const FEW: usize = 8;
+/// Most children of a shared task: the first state to change it makes a copy.
+const MAX_SHARED_CHILDREN: usize = 8;
 
 /// The tasks of a session, by their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl KernelTasks {
         self.0.get(id).map(Arc::as_ref)
     }
 
-    /// A task to be changed. One that another state has too becomes this one's own.
+    /// A task to change. A shared task is copied first.
     pub(crate) fn get_mut(&mut self, id: &TaskId) -> Option<&mut KernelTask> {
         self.0.get_mut(id).map(Arc::make_mut)
     }
@@ -46,16 +46,16 @@ impl KernelTasks {
         self.0.len()
     }
 
-    /// Those of the tasks to be changed that `which` picks.
-    pub(crate) fn some_mut(&mut self, which: impl Fn(&KernelTask) -> bool) -> impl Iterator<Item = &mut KernelTask> {
+    /// The tasks that `which` selects, to change them.
+    pub(crate) fn filter_mut(&mut self, which: impl Fn(&KernelTask) -> bool) -> impl Iterator<Item = &mut KernelTask> {
         self.0.values_mut().filter(move |task| which(task)).map(Arc::make_mut)
     }
 
-    /// Keeps a task that is at rest once, if the other state knows the same of it.
+    /// Shares a resting task with another state, if both are equal.
     pub(crate) fn share(&mut self, id: TaskId, with: &KernelTasks) {
         if let (Some(own), Some(other)) = (self.0.get_mut(&id), with.0.get(&id))
             && other.phase.is_at_rest()
-            && other.children.len() <= FEW
+            && other.children.len() <= MAX_SHARED_CHILDREN
             && !Arc::ptr_eq(own, other)
             && own == other
         {

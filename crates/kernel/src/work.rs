@@ -1,4 +1,4 @@
-//! What an activation is in the middle of.
+//! The current work of an activation.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use protocol::{
     Ask, AskDecision, AskId, CallId, Cost, DecidedBy, Price, QuotedTokens, TaskId, Timestamp, WaitEnd, WaitMode,
 };
 
-/// What an activation is in the middle of. It outlives an interruption, so that the next attempt goes on there.
+/// The current work of an activation. It survives an interruption, so that the next attempt continues there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ActivationWork {
     /// Nothing yet: no turn of this activation has begun.
@@ -14,7 +14,7 @@ pub enum ActivationWork {
     Fresh,
     /// Between two turns.
     Boundary,
-    /// A model was asked.
+    /// A model request is in progress.
     Asking(Box<ModelCall>),
     /// The model called tools; some calls are open.
     Acting(BTreeMap<CallId, CallPhase>),
@@ -25,23 +25,23 @@ pub enum ActivationWork {
     },
 }
 
-/// A model call under way.
+/// A model call in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCall {
     /// The model.
     pub model: String,
-    /// What was set aside for it.
+    /// The budget reserved for it.
     pub reserved: Cost,
-    /// The tokens that this covers.
+    /// The tokens that the reservation covers.
     pub quoted: QuotedTokens,
-    /// What they cost.
+    /// The price of its tokens, if known.
     pub price: Option<Price>,
-    /// Most output that was asked for.
+    /// Most output tokens that were requested.
     pub most: u32,
 }
 
 impl ModelCall {
-    /// What it has used when so much of its answer has arrived: its input, and that.
+    /// The cost of its input and of the output that has arrived.
     pub(crate) fn cost(&self, output: u32) -> Cost {
         let input = self.reserved.tokens.saturating_sub(self.quoted.output.into());
         let micros = self.price.map_or(0, |price| price.at_most(input, output.into()));
@@ -49,7 +49,7 @@ impl ModelCall {
     }
 }
 
-/// Where an open tool call is.
+/// The phase of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallPhase {
     /// Not run yet.
@@ -58,22 +58,22 @@ pub enum CallPhase {
     Started,
     /// Waiting for other tasks.
     Waiting(CallWait),
-    /// Its wait is over; the answer is to be made from the tasks it waited for.
+    /// Its wait is over; its answer is built from the tasks it waited for.
     Waited {
         /// The tasks.
         on: Vec<TaskId>,
         /// Why it is over.
         why: WaitEnd,
     },
-    /// Waiting for a person's decision. A call that asks for permission has not run; one that asks a question has begun.
+    /// Waiting for a person's decision. A call that asks for permission has not started; one that asks a question has.
     Asking(Ask),
-    /// The decision was made, and is to be acted upon.
+    /// The decision was made, but not acted on yet.
     Decided(DecidedAsk),
     /// Answered.
     Answered,
 }
 
-/// A decision that a call waited for.
+/// A decision on a call's ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecidedAsk {
     /// What was asked.
@@ -82,7 +82,7 @@ pub struct DecidedAsk {
     pub decision: AskDecision,
     /// Who made it.
     pub by: DecidedBy,
-    /// Whether the call had begun, and so asked a question of its own.
+    /// Whether the call had started, and so asked a question itself.
     pub call_started: bool,
 }
 
@@ -100,20 +100,20 @@ pub struct CallWait {
     pub on: Vec<TaskId>,
     /// Which of them must end.
     pub mode: WaitMode,
-    /// When it gives up.
+    /// When it times out.
     pub until: Option<Timestamp>,
 }
 
 impl ActivationWork {
     /// Whether no model call and no tool call is open.
-    pub fn is_between(&self) -> bool {
+    pub fn is_between_calls(&self) -> bool {
         match self {
             ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { .. } => true,
             ActivationWork::Asking(_) | ActivationWork::Acting(_) => false,
         }
     }
 
-    /// The calls of the latest answer, with where each is.
+    /// The calls of the latest answer, with their phases.
     pub fn calls(&self) -> impl Iterator<Item = (&CallId, &CallPhase)> {
         let calls = match self {
             ActivationWork::Acting(calls) => Some(calls),
@@ -125,7 +125,7 @@ impl ActivationWork {
         calls.into_iter().flatten()
     }
 
-    /// Where a call is.
+    /// The phase of a call.
     pub fn call(&self, id: &CallId) -> Option<&CallPhase> {
         match self {
             ActivationWork::Acting(calls) => calls.get(id),
@@ -136,7 +136,7 @@ impl ActivationWork {
         }
     }
 
-    /// The waits that are under way.
+    /// The waits in progress.
     pub fn waits(&self) -> impl Iterator<Item = (&CallId, &CallWait)> {
         self.calls().filter_map(|(id, phase)| match phase {
             CallPhase::Waiting(wait) => Some((id, wait)),
@@ -149,7 +149,7 @@ impl ActivationWork {
         })
     }
 
-    /// What waits for a decision.
+    /// The open asks.
     pub fn asks(&self) -> impl Iterator<Item = &Ask> {
         self.calls().filter_map(|(_, phase)| match phase {
             CallPhase::Asking(ask) => Some(ask),

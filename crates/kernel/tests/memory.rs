@@ -84,8 +84,15 @@ impl Owner {
     fn work(&mut self) {
         while let Some(run) = self.running.pop_front() {
             self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
-            let quote =
-                TurnQuote { input: 0, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+            let quote = TurnQuote {
+                input: 0,
+                estimated: 0,
+                min_output: 0,
+                expected: 0,
+                max_output: 0,
+                price: None,
+                last_turn_reserve: Cost::ZERO,
+            };
             self.report(run, RunUpdate::TurnBegun { model: "m".into(), quote });
             let turn = self.draft.task(run.task).unwrap().turn;
             let content = vec![ContentBlock::Text { text: "so".into() }];

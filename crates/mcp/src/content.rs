@@ -1,16 +1,16 @@
-//! What a tool of a server gave, as text for a model.
+//! Converts the result of a server's tool into text for a model.
 
 use serde_json::{Map, Value};
 
-/// What a call gave.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolCallResult {
     pub(crate) text: String,
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports that it failed.
     pub(crate) failed: bool,
 }
 
-/// Reads the result of a call, at most about `max` bytes of it; says in words what is wrong with it.
+/// Reads the result of a call, up to about `max` bytes. The error text says what is wrong with it.
 pub(crate) fn read_result(result: &Map<String, Value>, max: usize) -> Result<ToolCallResult, String> {
     let failed = result.get("isError") == Some(&Value::Bool(true));
     let blocks = match result.get("content") {
@@ -34,7 +34,7 @@ pub(crate) fn read_result(result: &Map<String, Value>, max: usize) -> Result<Too
     Ok(ToolCallResult { text: protocol::clip_middle(&text, max), failed })
 }
 
-/// One block in words. What is not text is named, so that nothing is lost without a note.
+/// One block as text. Content that is not text is named, so that nothing is lost without a note.
 fn block_text(block: &Value) -> String {
     let field = |name: &str| block[name].as_str().unwrap_or_default();
     match field("type") {

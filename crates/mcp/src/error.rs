@@ -1,46 +1,46 @@
-//! Why a server is of no use, or did not do what it was asked.
+//! Errors of MCP servers.
 
 use std::time::Duration;
 
-/// Why a server is of no use, or did not do what it was asked.
+/// Why a server cannot be used, or why a request to it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpError {
-    /// Nothing came back.
+    /// The message could not be sent, or no answer came back.
     #[error("the MCP server `{server}` cannot be reached: {why}")]
     Unreachable {
         /// The server.
         server: String,
-        /// Why, in words.
+        /// Why, as text.
         why: String,
     },
-    /// It took too long.
+    /// The answer took too long.
     #[error("the MCP server `{server}` did not answer `{method}` within {} s", .after.as_secs())]
     TimedOut {
         /// The server.
         server: String,
-        /// What it was asked.
+        /// The method of the request.
         method: &'static str,
-        /// How long it had.
+        /// The time limit.
         after: Duration,
     },
-    /// It says that it cannot.
+    /// The server answered with an error.
     #[error("the MCP server `{server}` refused `{method}`: {message} (code {code})")]
     Refused {
         /// The server.
         server: String,
-        /// What it was asked.
+        /// The method of the request.
         method: &'static str,
-        /// Its number for the reason.
+        /// The JSON-RPC error code.
         code: i64,
-        /// The reason in its words, clipped.
+        /// The server's error message, clipped.
         message: String,
     },
-    /// What came back is not an answer.
-    #[error("the MCP server `{server}` answered `{method}` with what is not an answer: {what}")]
+    /// The answer is not valid.
+    #[error("the MCP server `{server}` sent an invalid answer to `{method}`: {what}")]
     Malformed {
         /// The server.
         server: String,
-        /// What it was asked.
+        /// The method of the request.
         method: &'static str,
         /// What is wrong with it.
         what: String,

@@ -1,7 +1,7 @@
 //! MCP: servers whose tools agents can call.
 //!
-//! A server is somebody else's program. What it says is bounded in size, in number and in time; an answer that is not
-//! what was asked for is an error in words, and never more than that.
+//! A server is an untrusted program. Its answers are limited in size, number and time; an invalid answer is an error
+//! message, and never more than that.
 
 #![deny(missing_docs)]
 

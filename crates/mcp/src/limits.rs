@@ -1,26 +1,26 @@
-//! How much a server may say, and how long it may take.
+//! Size limits and timeouts for servers.
 
 use std::time::Duration;
 
-/// How a server is spoken with.
+/// Options for the connection to a server.
 #[derive(Debug, Clone, Default)]
 pub struct McpOptions {
-    /// How long it may take.
+    /// Timeouts.
     pub deadlines: McpTimeouts,
-    /// How much it may say.
+    /// Size limits.
     pub limits: McpLimits,
-    /// The field of `_meta` in which it is told which tool call of the model it answers, if its family knows one.
+    /// The field of `_meta` that carries the id of the model's tool call, if the client's SDK defines one.
     pub call_field: Option<&'static str>,
 }
 
-/// How long a server may take.
+/// Timeouts for a server's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct McpTimeouts {
-    /// For the greeting.
+    /// For `initialize`.
     pub initialize: Duration,
     /// For one page of its tools.
     pub list: Duration,
-    /// For one call of a tool.
+    /// For one tool call.
     pub call: Duration,
 }
 
@@ -31,18 +31,18 @@ impl Default for McpTimeouts {
     }
 }
 
-/// How much a server may say.
+/// Size limits for a server's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct McpLimits {
-    /// Most pages of tools.
+    /// Maximum pages of tools.
     pub pages: usize,
-    /// Most tools.
+    /// Maximum number of tools.
     pub tools: usize,
-    /// Most bytes of what a model is told of one tool in words.
+    /// Maximum bytes of one tool's description.
     pub description: usize,
-    /// Most bytes of the schema of one tool's input.
+    /// Maximum bytes of one tool's input schema.
     pub schema: usize,
-    /// Most bytes of text that one call gives.
+    /// Maximum bytes of text in the result of one call.
     pub text: usize,
 }
 

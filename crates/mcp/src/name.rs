@@ -1,13 +1,13 @@
-//! The names that a server's tools go by: `mcp__SERVER__TOOL`, in letters that every provider takes.
+//! The names of a server's tools: `mcp__SERVER__TOOL`, in characters that every provider accepts.
 
-/// Most letters of a tool's name that every provider takes.
+/// The longest tool name that every provider accepts.
 const MAX: usize = 64;
 
-/// How many of them stand for the rest of a longer one.
+/// How many characters replace the end of a longer name.
 const TAIL: usize = 9;
 
-/// How a model calls a tool of a server. Two tools may come to the same name only if their names differ in letters that
-/// providers do not take.
+/// The name by which a model calls a server's tool. Two tools get the same name only if they differ just in characters
+/// that providers do not accept.
 pub fn tool_name(server: &str, tool: &str) -> String {
     let name = format!("mcp__{}__{}", plain(server), plain(tool));
     if name.len() <= MAX {
@@ -17,11 +17,11 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     format!("{}{tail}", &name[..MAX - TAIL])
 }
 
-/// The names that `mcp__SERVER__TOOL` may have become, as a pattern in which `*` stands for any letters. Whoever writes
-/// it in full knows neither which letters providers take nor how many.
+/// The names that `mcp__SERVER__TOOL` may have become, as a pattern in which `*` stands for any characters. A user who
+/// writes the full name does not know which characters are replaced or where it is cut.
 pub fn name_pattern(name: &str) -> String {
     let plain: String = name.chars().map(|c| if c == '*' { c } else { letter(c) }).collect();
-    // What stands for many names must not end in letters that a long one of them lacks.
+    // A pattern for many names must not end in characters that were cut from a long name.
     let most = if plain.ends_with('*') { MAX - TAIL } else { MAX };
     match plain.len() <= most {
         true => plain,
@@ -29,7 +29,7 @@ pub fn name_pattern(name: &str) -> String {
     }
 }
 
-/// A number that stands for both names, the same in every version of the program: sessions outlive them. It is FNV-1a.
+/// FNV-1a digest of both names. It is the same in every version of Bosun, because sessions outlive versions.
 fn digest(server: &str, tool: &str) -> u32 {
     let bytes = server.bytes().chain([0]).chain(tool.bytes());
     bytes.fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))

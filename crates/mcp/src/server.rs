@@ -1,4 +1,4 @@
-//! One server: greeted once, asked for its tools, and called.
+//! The connection to one server: initialize, list its tools, call them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::tool::McpTool;
 use crate::wire::{self, McpResponse};
 use crate::{McpError, McpOptions, McpToolDescription, McpTransport, tool_name};
 
-/// The version of the protocol that is proposed; a server may name an older one.
+/// The proposed protocol version; a server may answer with an older one.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";
 
-/// Most bytes of a server's words about the way to it.
-const WORDS: usize = 500;
+/// Maximum bytes of a transport's error message.
+const MAX_ERROR_BYTES: usize = 500;
 
-/// A server that has been greeted.
+/// An initialized server.
 #[derive(Debug)]
 pub struct McpServer {
     name: String,
@@ -30,89 +30,89 @@ pub struct McpServer {
     next: AtomicU64,
 }
 
-/// What a server has to offer.
+/// The tools of a server.
 #[derive(Debug)]
 pub struct McpToolList {
-    /// Its tools, each under a name of its own.
+    /// Its tools, each under a unique name.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Which of its tools cannot be used, and why.
+    /// Why some of its tools cannot be used.
     pub rejected: Vec<String>,
 }
 
 impl McpServer {
-    /// Greets a server.
+    /// Initializes the connection to a server.
     pub async fn connect(
         name: &str,
-        line: Arc<dyn McpTransport>,
-        terms: McpOptions,
+        transport: Arc<dyn McpTransport>,
+        options: McpOptions,
     ) -> Result<Arc<McpServer>, McpError> {
-        let server = McpServer { name: name.to_owned(), transport: line, options: terms, next: AtomicU64::new(1) };
-        let hello = json!({
+        let server = McpServer { name: name.to_owned(), transport, options, next: AtomicU64::new(1) };
+        let params = json!({
             "protocolVersion": PROTOCOL_VERSION,
             "capabilities": {},
             "clientInfo": { "name": "bosun", "version": env!("CARGO_PKG_VERSION") },
         });
-        let greet = server.options.deadlines.initialize;
-        let greeted = server.request("initialize", hello, greet).await?;
-        if !greeted.get("protocolVersion").is_some_and(Value::is_string) {
-            return Err(server.malformed("initialize", "it names no version of the protocol"));
+        let timeout = server.options.deadlines.initialize;
+        let answer = server.request("initialize", params, timeout).await?;
+        if !answer.get("protocolVersion").is_some_and(Value::is_string) {
+            return Err(server.malformed("initialize", "it has no `protocolVersion`"));
         }
-        server.notify("notifications/initialized", json!({}), greet).await?;
+        server.notify("notifications/initialized", json!({}), timeout).await?;
         Ok(Arc::new(server))
     }
 
-    /// What people call it.
+    /// The server's name in the configuration.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Asks for its tools.
+    /// Requests the server's tools.
     pub async fn list_tools(self: &Arc<Self>) -> Result<McpToolList, McpError> {
-        let (listings, mut left_out) = self.fetch_descriptions().await?;
+        let (descriptions, mut rejected) = self.fetch_descriptions().await?;
         let mut names = HashSet::new();
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        for listing in listings {
-            let name = tool_name(&self.name, &listing.name);
+        for description in descriptions {
+            let name = tool_name(&self.name, &description.name);
             if names.insert(name.clone()) {
-                tools.push(Arc::new(McpTool::new(Arc::clone(self), name, listing)));
+                tools.push(Arc::new(McpTool::new(Arc::clone(self), name, description)));
             } else {
-                left_out.push(format!("another tool goes by the name of `{}` already", listing.name));
+                rejected.push(format!("another tool already has the name of `{}`", description.name));
             }
         }
-        Ok(McpToolList { tools, rejected: left_out })
+        Ok(McpToolList { tools, rejected })
     }
 
     async fn fetch_descriptions(&self) -> Result<(Vec<McpToolDescription>, Vec<String>), McpError> {
         const METHOD: &str = "tools/list";
         let limits = self.options.limits;
-        let (mut listings, mut left_out) = (Vec::new(), Vec::new());
+        let (mut descriptions, mut rejected) = (Vec::new(), Vec::new());
         let mut cursor: Option<String> = None;
         for _page in 0..limits.pages {
             let params = cursor.take().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
             let page = self.request(METHOD, params, self.options.deadlines.list).await?;
             let Some(entries) = page.get("tools").and_then(Value::as_array) else {
-                return Err(self.malformed(METHOD, "it has no list of tools"));
+                return Err(self.malformed(METHOD, "it has no `tools` list"));
             };
             for entry in entries {
-                if listings.len() + left_out.len() == limits.tools {
-                    left_out.push(format!("there are more than {} tools; the rest is not used", limits.tools));
-                    return Ok((listings, left_out));
+                if descriptions.len() + rejected.len() == limits.tools {
+                    rejected.push(format!("there are more than {} tools; the others are not used", limits.tools));
+                    return Ok((descriptions, rejected));
                 }
                 match McpToolDescription::read(entry, &limits) {
-                    Ok(listing) => listings.push(listing),
-                    Err(why) => left_out.push(why),
+                    Ok(description) => descriptions.push(description),
+                    Err(why) => rejected.push(why),
                 }
             }
             match page.get("nextCursor").and_then(Value::as_str) {
                 Some(next) if !next.is_empty() => cursor = Some(next.to_owned()),
-                Some(_) | None => return Ok((listings, left_out)),
+                Some(_) | None => return Ok((descriptions, rejected)),
             }
         }
-        left_out.push(format!("the list has more than {} pages; the rest is not used", limits.pages));
-        Ok((listings, left_out))
+        rejected.push(format!("the list has more than {} pages; the others are not used", limits.pages));
+        Ok((descriptions, rejected))
     }
 
-    /// Calls a tool by the server's name for it, for a tool call of the model.
+    /// Calls a tool by the server's name for it. `call` is the model's tool call.
     pub(crate) async fn call(&self, tool: &str, arguments: Value, call: &CallId) -> Result<ToolCallResult, McpError> {
         const METHOD: &str = "tools/call";
         let mut meta = Map::new();
@@ -154,17 +154,17 @@ impl McpServer {
         }
     }
 
-    /// Says that nobody waits for an answer any more. A server that does not listen is not waited for.
+    /// Tells the server that the request is cancelled, without waiting long for a server that does not respond.
     async fn cancel_request(&self, id: u64) {
-        let params = json!({ "requestId": id, "reason": "the time for it is up" });
-        let told = self.notify("notifications/cancelled", params, Duration::from_secs(1)).await;
-        if let Err(error) = told {
-            tracing::debug!(%error, "a server was not told that its answer is not waited for");
+        let params = json!({ "requestId": id, "reason": "timed out" });
+        let sent = self.notify("notifications/cancelled", params, Duration::from_secs(1)).await;
+        if let Err(error) = sent {
+            tracing::debug!(%error, "cannot tell an MCP server that a request is cancelled");
         }
     }
 
     fn unreachable(&self, why: String) -> McpError {
-        McpError::Unreachable { server: self.name.clone(), why: clip_middle(&why, WORDS) }
+        McpError::Unreachable { server: self.name.clone(), why: clip_middle(&why, MAX_ERROR_BYTES) }
     }
 
     fn malformed(&self, method: &'static str, what: impl Into<String>) -> McpError {

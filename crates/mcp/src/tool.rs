@@ -1,4 +1,4 @@
-//! A tool of a server, as agents call it.
+//! A server's tool, as agents call it.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use tools::{
 
 use crate::{McpError, McpServer, McpToolDescription};
 
-/// JSON-RPC's code for parameters that do not fit.
+/// JSON-RPC's code for invalid parameters.
 const BAD_PARAMS: i64 = -32602;
 
-/// A tool of a server.
+/// A server's tool.
 #[derive(Debug)]
 pub(crate) struct McpTool {
     server: Arc<McpServer>,
@@ -22,31 +22,31 @@ pub(crate) struct McpTool {
 }
 
 impl McpTool {
-    pub(crate) fn new(server: Arc<McpServer>, name: String, listing: McpToolDescription) -> McpTool {
+    pub(crate) fn new(server: Arc<McpServer>, name: String, description: McpToolDescription) -> McpTool {
         let spec = ToolDescriptor {
             name: name.into(),
-            about: listing.description.clone().into(),
-            schema: listing.schema.clone(),
+            about: description.description.clone().into(),
+            schema: description.schema.clone(),
             access: ToolAccess::Other,
         };
-        McpTool { server, spec, description: listing }
+        McpTool { server, spec, description }
     }
 }
 
 impl McpTool {
-    /// What the model is told of a call that has no result. What the server's program says of its own troubles, an
-    /// exception say, may hold anything and stays out; that arguments do not fit is for the model to know.
+    /// The error that the model gets for a failed call. The server's own error text, such as an exception, may contain
+    /// anything and is left out, unless the arguments were invalid: the model must know that.
     fn tool_error(&self, error: &McpError) -> ToolError {
         let name = &self.description.name;
         match error {
             McpError::Refused { code: BAD_PARAMS, .. } => ToolError::refused(error.to_string()),
             McpError::TimedOut { .. } | McpError::Malformed { .. } => ToolError::refused(error.to_string()),
             McpError::Refused { server, code, .. } => {
-                tracing::warn!(server, tool = name, code, "a tool of an MCP server failed");
-                ToolError::refused(format!("the tool {name} of the MCP server `{server}` failed, and gives no details"))
+                tracing::warn!(server, tool = name, code, "an MCP server's tool failed");
+                ToolError::refused(format!("the tool {name} of the MCP server `{server}` failed without details"))
             }
             McpError::Unreachable { server, .. } => {
-                tracing::warn!(server, tool = name, "an MCP server cannot be reached");
+                tracing::warn!(server, tool = name, "cannot reach an MCP server");
                 ToolError::refused(format!("the MCP server `{server}` cannot be reached"))
             }
         }
@@ -65,24 +65,24 @@ impl Tool for McpTool {
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let arguments = arguments(input, cx.limits.input)?;
-            // It may wait for a person, and the deadline of a call is its limit.
-            let _resting = cx.heartbeat.pause();
-            let given = self.server.call(&self.description.name, arguments, &cx.identity.call).await;
-            let given = given.map_err(|error| self.tool_error(&error))?;
-            match given.failed {
-                false => Ok(ToolOutput::text(&given.text, cx)),
-                true => Err(ToolError::Refused(given.text).clipped(cx.limits.output)),
+            // The tool may wait for a person; only the call's own timeout limits it.
+            let _paused = cx.heartbeat.pause();
+            let result = self.server.call(&self.description.name, arguments, &cx.identity.call).await;
+            let result = result.map_err(|error| self.tool_error(&error))?;
+            match result.failed {
+                false => Ok(ToolOutput::text(&result.text, cx)),
+                true => Err(ToolError::Refused(result.text).clipped(cx.limits.output)),
             }
         })
     }
 }
 
-/// The arguments that a model wrote. What they must be is for the server to say.
+/// Parses the model's arguments. The server checks them against its schema.
 fn arguments(input: &str, max: usize) -> Result<Value, ToolError> {
     if input.len() > max {
-        return Err(ToolError::refused(format!("invalid input: {} bytes, at most {max} are taken", input.len())));
+        return Err(ToolError::refused(format!("invalid input: {} bytes, at most {max} are allowed", input.len())));
     }
-    // Models send nothing at all for a call without arguments.
+    // Models send an empty text for a call without arguments.
     if input.trim_ascii().is_empty() {
         return Ok(json!({}));
     }

@@ -14,24 +14,24 @@ pub struct McpToolDescription {
     pub description: String,
     /// The JSON Schema of its input.
     pub schema: Value,
-    /// Whether the server says that it only looks. Nobody checks that.
+    /// Whether the server claims that the tool only reads. This is not verified.
     pub read_only: bool,
 }
 
-/// Most bytes of the name of a tool.
+/// Maximum bytes of a tool's name.
 const NAME: usize = 256;
 
 impl McpToolDescription {
-    /// Reads one entry of a server's list; says in words why it cannot be used.
+    /// Reads one entry of a server's list. The error text says why the tool cannot be used.
     pub(crate) fn read(entry: &Value, limits: &McpLimits) -> Result<McpToolDescription, String> {
         let name = entry["name"].as_str().filter(|name| !name.is_empty()).ok_or("a tool has no name")?;
         if name.len() > NAME {
-            return Err(format!("the name of a tool has {} bytes; at most {NAME} are taken", name.len()));
+            return Err(format!("the name of a tool has {} bytes; at most {NAME} are allowed", name.len()));
         }
         let schema = schema(&entry["inputSchema"]).ok_or_else(|| format!("the schema of `{name}` is not an object"))?;
         let size = schema.to_string().len();
         if size > limits.schema {
-            return Err(format!("the schema of `{name}` has {size} bytes; at most {} are taken", limits.schema));
+            return Err(format!("the schema of `{name}` has {size} bytes; at most {} are allowed", limits.schema));
         }
         let about = ["description", "title"].into_iter().find_map(|field| entry[field].as_str()).unwrap_or(name);
         Ok(McpToolDescription {
@@ -43,9 +43,9 @@ impl McpToolDescription {
     }
 }
 
-/// The schema as providers take it: of an object, with properties.
-fn schema(given: &Value) -> Option<Value> {
-    let mut schema = match given {
+/// Normalizes the schema for providers: type object, with properties.
+fn schema(input: &Value) -> Option<Value> {
+    let mut schema = match input {
         Value::Null => Map::new(),
         Value::Object(fields) => fields.clone(),
         _other => return None,
@@ -86,6 +86,6 @@ mod tests {
         );
         assert!(why(json!({ "name": "a".repeat(1000) })).contains("1000 bytes"));
         let wide = json!({ "name": "a", "inputSchema": { "title": "x".repeat(1000) } });
-        assert!(why(wide).contains("at most 100 are taken"));
+        assert!(why(wide).contains("at most 100 are allowed"));
     }
 }

@@ -1,18 +1,18 @@
-//! JSON-RPC messages to a server, and what its answers come to.
+//! JSON-RPC messages to a server, and its responses.
 
 use serde_json::{Map, Value, json};
 
-/// Most bytes of a server's own words in an error.
-const WORDS: usize = 500;
+/// Maximum bytes of a server's error message.
+const MAX_MESSAGE_BYTES: usize = 500;
 
-/// What a server's answer comes to.
+/// A server's response.
 #[derive(Debug, PartialEq)]
 pub(crate) enum McpResponse {
-    /// It did it.
+    /// Success.
     Result(Map<String, Value>),
-    /// It says that it cannot.
+    /// The server reports an error.
     Error { code: i64, message: String },
-    /// It is not an answer to the question.
+    /// Not a valid response to the request.
     Malformed(String),
 }
 
@@ -24,23 +24,23 @@ pub(crate) fn notification(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-/// Reads the answer to the request of this id.
+/// Reads the response to the request with this id.
 pub(crate) fn read_response(id: u64, mut message: Value) -> McpResponse {
     let Some(fields) = message.as_object_mut() else {
         return McpResponse::Malformed("it is not an object".into());
     };
     match fields.get("id") {
-        Some(Value::Number(given)) if given.as_u64() == Some(id) => {}
-        // A server that could not read the request cannot say which it was.
+        Some(Value::Number(number)) if number.as_u64() == Some(id) => {}
+        // A server that could not read the request does not know its id.
         Some(Value::Null) | None if fields.contains_key("error") => {}
-        _other => return McpResponse::Malformed("it is the answer to another question".into()),
+        _other => return McpResponse::Malformed("it is the answer to another request".into()),
     }
     match (fields.remove("result"), fields.remove("error")) {
         (Some(Value::Object(result)), None | Some(Value::Null)) => McpResponse::Result(result),
         (None | Some(Value::Null), Some(Value::Object(error))) => {
-            let message = error.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
+            let message = error.get("message").and_then(Value::as_str).unwrap_or("no message");
             let code = error.get("code").and_then(Value::as_i64).unwrap_or(0);
-            McpResponse::Error { code, message: protocol::clip_middle(message, WORDS) }
+            McpResponse::Error { code, message: protocol::clip_middle(message, MAX_MESSAGE_BYTES) }
         }
         (Some(_), Some(_)) => McpResponse::Malformed("it has a result and an error".into()),
         (Some(_), None) => McpResponse::Malformed("its result is not an object".into()),
@@ -65,10 +65,10 @@ mod tests {
         assert_eq!(read(json!({ "jsonrpc": "2.0", "id": 7, "result": { "a": 1 } })), r#"result {"a":1}"#);
         assert_eq!(read(json!({ "id": 7, "result": {}, "error": null })), "result {}");
         assert_eq!(read(json!({ "id": 7, "error": { "code": -32601, "message": "no" } })), "error -32601 no");
-        assert_eq!(read(json!({ "id": null, "error": {} })), "error 0 it does not say why");
-        assert_eq!(read(json!({ "id": 8, "result": {} })), "it is the answer to another question");
-        assert_eq!(read(json!({ "id": "7", "result": {} })), "it is the answer to another question");
-        assert_eq!(read(json!({ "result": {} })), "it is the answer to another question");
+        assert_eq!(read(json!({ "id": null, "error": {} })), "error 0 no message");
+        assert_eq!(read(json!({ "id": 8, "result": {} })), "it is the answer to another request");
+        assert_eq!(read(json!({ "id": "7", "result": {} })), "it is the answer to another request");
+        assert_eq!(read(json!({ "result": {} })), "it is the answer to another request");
         assert_eq!(read(json!({ "id": 7 })), "it has neither a result nor an error");
         assert_eq!(read(json!({ "id": 7, "result": 5 })), "its result is not an object");
         assert_eq!(read(json!({ "id": 7, "error": "no" })), "it has neither a result nor an error");

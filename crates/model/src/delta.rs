@@ -5,13 +5,13 @@ use protocol::{StopReason, ToolCallRequest, Usage};
 /// One piece of an answer, in the order of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// More words for the reader.
+    /// More text for the reader.
     Text(String),
     /// More of the model's reasoning.
     Thinking(String),
     /// A whole tool call.
     Call(ToolCallRequest),
-    /// Something its provider must get back byte for byte.
+    /// Data that its provider must get back byte for byte.
     Opaque {
         /// Which wire it belongs to.
         provider: String,
@@ -22,7 +22,7 @@ pub enum Delta {
     Done {
         /// Why the model stopped.
         stop: StopReason,
-        /// What it used.
+        /// The tokens it used.
         usage: Usage,
         /// The model that answered, as its provider named it.
         model: String,
@@ -30,7 +30,7 @@ pub enum Delta {
 }
 
 impl Delta {
-    /// What it counts for, with something for its mere existence so that a flood of empty ones ends too.
+    /// The bytes it counts for, with a minimum so that a flood of empty deltas hits the limit too.
     pub(crate) fn bytes(&self) -> usize {
         const EACH: usize = 16;
         EACH + match self {

@@ -1,24 +1,24 @@
-//! What is known of a model besides its answers.
+//! What is known about a model besides its answers.
 
 use protocol::Price;
 
-/// What is known of a model.
+/// What is known about a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFacts {
-    /// Who shares its rate limit, in this process and in others: provider, account and model. None for one without
-    /// a provider.
+    /// The key of its rate limit, shared by all processes: provider, account and model. None for a model without a
+    /// provider.
     pub bucket: Option<String>,
-    /// What its tokens cost, if that is known.
+    /// The price of its tokens, if known.
     pub price: Option<Price>,
-    /// Whether its provider knows its customer, and so can send a bill. One that asks for no key cannot.
+    /// Whether its provider identifies the user, and so can send a bill. A provider without keys cannot.
     pub is_billed: bool,
-    /// How many tokens a request and its answer may have together, if that is known.
+    /// The maximum tokens of a request and its answer together, if known.
     pub context: Option<u64>,
-    /// Most tokens of one answer.
+    /// Maximum tokens of one answer.
     pub max_output: u32,
     /// How much help it needs.
     pub tier: ModelTier,
-    /// How many requests its server takes at once; as many as the governor allows when absent.
+    /// How many requests its server accepts at once; the governor decides when absent.
     pub max_concurrent_requests: Option<u32>,
 }
 
@@ -27,17 +27,17 @@ pub struct ModelFacts {
 pub enum ModelTier {
     /// None: it calls tools as its provider defines.
     Capable,
-    /// Calls that it writes as text are read, and one that it repeats for ever is stopped.
+    /// It writes calls as text, which must be parsed, and may repeat a call endlessly, which must be stopped.
     Small,
 }
 
 impl ModelFacts {
-    /// Whether somebody may have to pay for it, and nobody knows how much.
+    /// Whether it may cost money and its price is unknown.
     pub fn is_price_missing(&self) -> bool {
         self.price.is_none() && self.is_billed
     }
 
-    /// A model of which nothing is known.
+    /// The facts of an unknown model.
     pub const UNKNOWN: ModelFacts = ModelFacts {
         bucket: None,
         price: None,

@@ -1,9 +1,8 @@
 //! Models: a request goes in, a stream of typed deltas comes out.
 //!
-//! A [`Model`] holds no conversation: everything it may know is in the [`Request`], so a process
-//! that adopts a session asks on where the last one stopped. Real models are asked at the
-//! [`Providers`]. Two more live here: [`Script`] answers from rules in a YAML file, [`ReplayModel`] from
-//! a recording that a [`RecordingModel`] made.
+//! A [`Model`] holds no conversation: everything it may know is in the [`ModelRequest`], so a process that adopts a
+//! session continues where the last one stopped. Remote models belong to the [`Providers`]. There are two more:
+//! [`ScriptModel`] answers from rules in a YAML file, [`ReplayModel`] from a recording that a [`RecordingModel`] made.
 
 #![deny(missing_docs)]
 

@@ -1,8 +1,8 @@
-//! The messages of a conversation, shared by every request that is made of them.
+//! The messages of a conversation, shared by all requests of the conversation.
 //!
-//! A turn adds two messages to a conversation of any length. Whatever a request needs to know of all messages is a
-//! [`MessageFold`], which is kept beside them and takes in only those that are new, so that a turn costs the same however
-//! many turns came before it.
+//! A turn adds two messages to a conversation of any length. Information that a request needs about all messages is a
+//! [`MessageFold`], which is cached with them and processes only new ones, so that the cost of a turn does not grow
+//! with the number of turns.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -21,13 +21,13 @@ struct SharedMessages {
     folds: Mutex<Vec<CachedFold>>,
 }
 
-/// Something that is made of the messages of a conversation, one after the other.
+/// A value computed from the messages of a conversation, one after the other.
 pub trait MessageFold: Default + Send + 'static {
-    /// Takes in the next message, which is number `at`, from 0.
+    /// Adds the next message, with its index `at`.
     fn add(&mut self, at: usize, message: &ModelMessage);
 }
 
-/// A fold, and how many messages it has taken in.
+/// A fold, and the number of messages it includes.
 struct CachedFold {
     of: TypeId,
     count: usize,
@@ -35,19 +35,19 @@ struct CachedFold {
 }
 
 impl Messages {
-    /// Adds a message. They are copied only while a request that shares them is alive.
+    /// Adds a message. The list is copied only while a request that shares it is alive.
     pub fn push(&mut self, message: ModelMessage) {
         self.own().list.push(message);
     }
 
-    /// Changes messages that are there. What was folded of them is forgotten.
+    /// Edits the messages, and discards their folds.
     pub fn edit<T>(&mut self, change: impl FnOnce(&mut Vec<ModelMessage>) -> T) -> T {
         let own = self.own();
         own.folds.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         change(&mut own.list)
     }
 
-    /// Looks at a fold of all messages. Only those that are new since the last look are gone through.
+    /// Passes a fold of all messages to `look`. Only messages added since the last call are processed.
     pub fn fold<F: MessageFold, T>(&self, look: impl FnOnce(&F) -> T) -> T {
         let mut folds = self.0.folds.lock().unwrap_or_else(PoisonError::into_inner);
         let of = TypeId::of::<F>();
@@ -56,9 +56,9 @@ impl Messages {
             folds.len() - 1
         });
         let kept = folds.get_mut(at).and_then(|kept| Some((&mut kept.count, kept.fold.downcast_mut::<F>()?)));
-        let mut anew = (0, F::default());
-        // The box holds what its type id says.
-        let (count, fold) = kept.unwrap_or((&mut anew.0, &mut anew.1));
+        let mut fresh = (0, F::default());
+        // The box always holds the type of its type id.
+        let (count, fold) = kept.unwrap_or((&mut fresh.0, &mut fresh.1));
         for (at, message) in self.0.list.iter().enumerate().skip(*count) {
             fold.add(at, message);
         }
@@ -72,7 +72,7 @@ impl Messages {
 }
 
 impl Clone for SharedMessages {
-    /// Copies the messages; folds are made again when they are looked at.
+    /// Copies the messages; folds are recomputed on use.
     fn clone(&self) -> SharedMessages {
         SharedMessages { list: self.list.clone(), folds: Mutex::default() }
     }

@@ -1,4 +1,4 @@
-//! The trait every model implements, and the one way a model fails.
+//! The trait of all models, and the error type of all models.
 
 use std::fmt;
 
@@ -9,26 +9,26 @@ use protocol::ModelFault;
 
 use crate::{Delta, ModelFacts, ModelRequest};
 
-/// What a model answers with; dropping it gives the request up.
+/// The stream of an answer; dropping it cancels the request.
 pub type Deltas = BoxStream<'static, Result<Delta, ModelError>>;
 
-/// Something that can be asked. It keeps nothing between two requests.
+/// A model. It keeps no state between two requests.
 pub trait Model: Send + Sync + fmt::Debug {
-    /// What people call it, provider first: `script/fix.yaml`.
+    /// Its display name, provider first: `script/fix.yaml`.
     fn name(&self) -> &str;
 
-    /// What is known of it.
+    /// What is known about it.
     fn facts(&self) -> &ModelFacts {
         &ModelFacts::UNKNOWN
     }
 
-    /// Finds out more about it, if anybody can tell; its facts may be others from then on. Costs nothing once they
-    /// are known.
+    /// Updates its facts, if there is a source for them. Costs nothing once they are known.
     fn refresh_facts(&self) -> BoxFuture<'_, ()> {
         std::future::ready(()).boxed()
     }
 
-    /// Asks. The stream ends after [`Delta::Done`] or after its first error; one that ends without either was cut.
+    /// Sends a request. The stream ends after [`Delta::Done`] or after its first error; one that ends without either
+    /// was cut off.
     fn ask(&self, request: ModelRequest) -> Deltas;
 }
 
@@ -36,13 +36,13 @@ pub trait Model: Send + Sync + fmt::Debug {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// In which way; it decides what happens next.
+    /// The kind of failure; it decides what happens next.
     pub fault: ModelFault,
-    /// What happened, for people.
+    /// A message for the user.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// Whether the model may have begun to work on an answer, so that it may have cost something.
+    /// Whether the model may have started an answer, so that it may have cost something.
     pub has_started: bool,
 }
 
@@ -52,7 +52,7 @@ impl ModelError {
         ModelError { fault, message: message.into(), hint: None, has_started: false }
     }
 
-    /// The same error of a model that had begun to answer.
+    /// The same error after an answer has started.
     #[must_use]
     pub fn after_start(self) -> ModelError {
         ModelError { has_started: true, ..self }

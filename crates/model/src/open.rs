@@ -11,12 +11,12 @@ use crate::{
 /// Why a model cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenModelError {
-    /// The provider is none of ours.
+    /// The provider is unknown.
     #[error("unknown model provider `{provider}`; known are {known}")]
     Provider {
-        /// What was asked for.
+        /// The requested provider.
         provider: String,
-        /// What could have been.
+        /// The known ones.
         known: String,
     },
     /// The provider needs a file.
@@ -36,7 +36,7 @@ pub enum OpenModelError {
     NoKey {
         /// The provider.
         provider: String,
-        /// Where the key should be.
+        /// The variable for the key.
         variable: String,
     },
     /// The script cannot be used.
@@ -47,13 +47,13 @@ pub enum OpenModelError {
     Recording(#[from] RecordingError),
 }
 
-/// Whether what follows the provider is the name of a file.
+/// Whether the provider is followed by a file name.
 pub fn is_file_provider(provider: &str) -> bool {
     matches!(provider, "script" | "replay")
 }
 
-/// Opens `provider/MODEL`, where the model's name may hold slashes of its own, a short name of such a model, or
-/// `script/FILE` or `replay/FILE`, where a relative file is looked for in `base`.
+/// Opens `provider/MODEL` (the model's name may contain slashes), a short name of such a model, or `script/FILE` or
+/// `replay/FILE`, where a relative path starts at `base`.
 pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Model>, OpenModelError> {
     let spec = providers.full_name(spec, base);
     let (provider, name) = spec.split_once('/').unwrap_or((&spec, ""));
@@ -64,7 +64,8 @@ pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Mo
         "script" => Ok(Arc::new(ScriptModel::load(&path)?)),
         "replay" => Ok(Arc::new(ReplayModel::load(&path)?)),
         provider => {
-            let model = Arc::new(remote(provider, name, providers).map_err(|error| only_key(error, &spec, providers))?);
+            let model =
+                Arc::new(remote(provider, name, providers).map_err(|error| or_missing_key(error, &spec, providers))?);
             Ok(match model.facts().tier {
                 ModelTier::Capable => model,
                 ModelTier::Small => Arc::new(LenientModel::new(model)),
@@ -87,8 +88,8 @@ fn remote(provider: &str, model: &str, providers: &Providers) -> Result<RemoteMo
     Ok(RemoteModel::new(provider, model, at.clone(), client))
 }
 
-/// A short name of a model whose provider has no key is not an unknown provider.
-fn only_key(error: OpenModelError, spec: &str, providers: &Providers) -> OpenModelError {
+/// Reports the missing key for a short name of a model whose provider has no key, instead of an unknown provider.
+fn or_missing_key(error: OpenModelError, spec: &str, providers: &Providers) -> OpenModelError {
     match (&error, providers.missing_key(spec)) {
         (OpenModelError::Provider { .. }, Some((provider, variable))) => OpenModelError::NoKey { provider, variable },
         (_other, _) => error,

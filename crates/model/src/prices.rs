@@ -1,8 +1,8 @@
-//! List prices, windows and longest answers of well-known models, as their makers publish them.
+//! List prices, context windows and maximum answers of well-known models, as published by their vendors.
 //!
-//! A model that is not here has no known price, and nobody guesses one. Where a price rises with the length of the
-//! prompt, `context` ends where it rises: the prompt up to there and the longest answer. What a user's file says
-//! goes before the table.
+//! A model that is not listed has no known price; prices are never guessed. Where a price rises with the length of the
+//! prompt, `context` ends there: the prompt up to that point plus the longest answer. The user's file takes precedence
+//! over the table.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use protocol::Price;
 
 use crate::{ModelListing, Provider, WireFormat};
 
-/// The day on which the table was compared with what the makers publish.
+/// The day on which the table was compared with the published prices.
 pub const AS_OF: &str = "2026-11-15";
 
-/// What is known of the models that the maker behind a wire serves, by name.
+/// The known models of the vendor behind a wire format, by name.
 pub fn table(wire: WireFormat) -> BTreeMap<String, ModelListing> {
     let rows = match wire {
         WireFormat::Anthropic => ANTHROPIC,
@@ -23,7 +23,7 @@ pub fn table(wire: WireFormat) -> BTreeMap<String, ModelListing> {
 }
 
 impl Provider {
-    /// What is known of a model: by its name, or by the name without the date that a maker adds to it.
+    /// The listing of a model: by its name, or by the name without the date that a vendor adds.
     pub fn listing(&self, name: &str) -> ModelListing {
         self.find(name).copied().unwrap_or_default()
     }
@@ -55,7 +55,7 @@ fn listed(&(_, [input, output, cache_read, cache_write], context, max_output): &
     }
 }
 
-/// Cache writes are those that last five minutes.
+/// Cache writes are the five-minute ones.
 #[rustfmt::skip]
 const ANTHROPIC: &[PriceRow] = &[
     ("claude-fable-5-1",  [10_000_000, 50_000_000,   250_000, 12_500_000], 1_000, 128),
@@ -75,8 +75,8 @@ const ANTHROPIC: &[PriceRow] = &[
     ("claude-haiku-4-5",  [ 1_000_000,  5_000_000,   100_000,  1_250_000],   200,  64),
 ];
 
-/// Models without a price of their own for cache writes count them as input. Those with a window of more than a
-/// million tokens cost twice as much for prompts over 272,000, so theirs ends there.
+/// Models without a separate price for cache writes count them as input. Models with a window of more than a million
+/// tokens cost twice as much for prompts over 272,000, so their window ends there.
 #[rustfmt::skip]
 const OPENAI: &[PriceRow] = &[
     ("gpt-6.1-sol",   [ 2_000_000, 10_000_000,   100_000,  2_500_000], 400, 128),

@@ -1,11 +1,11 @@
-//! Where models live: an address, a key, and what is known of each.
+//! Providers of models: an address, a key, and what is known about each model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use net::Secret;
 use protocol::Price;
 
-/// The form of requests and answers.
+/// The format of requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireFormat {
     /// Anthropic Messages.
@@ -16,69 +16,69 @@ pub enum WireFormat {
     Chat,
 }
 
-/// How a provider knows its customer.
+/// The API key of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderKey {
-    /// It asks for none.
+    /// It needs none.
     NotNeeded,
-    /// It asks for one, and this variable does not hold it.
+    /// It needs one, and this variable is not set.
     Missing {
         /// The variable.
         variable: String,
     },
-    /// This one.
+    /// The key.
     Present(Secret),
 }
 
-/// What is known of a model before it is asked.
+/// What is known about a model before its first request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModelListing {
-    /// What its tokens cost.
+    /// The price of its tokens.
     pub price: Option<Price>,
-    /// How many tokens a request and its answer may have together.
+    /// The maximum tokens of a request and its answer together.
     pub context: Option<u64>,
-    /// Most tokens of one answer.
+    /// Maximum tokens of one answer.
     pub max_output: Option<u32>,
 }
 
-/// One place that models are asked at.
+/// A provider of models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// The form of requests and answers.
+    /// The format of requests and answers.
     pub wire: WireFormat,
-    /// The address, without a slash at its end: before `/v1/messages` for Anthropic, before `/responses` and
+    /// The address, without a trailing slash: before `/v1/messages` for Anthropic, before `/responses` and
     /// `/chat/completions` for the others.
     pub base_url: String,
-    /// How it knows its customer.
+    /// Its API key.
     pub key: ProviderKey,
     /// Whether its models are small and need help with tool calls.
     pub is_small: bool,
-    /// How many requests it takes at once.
+    /// How many requests it accepts at once.
     pub max_concurrent_requests: Option<u32>,
-    /// What its requests carry besides.
+    /// Additional parts of its requests.
     pub extra: RequestExtras,
-    /// What is known of its models, by name.
+    /// What is known about its models, by name.
     pub models: BTreeMap<String, ModelListing>,
 }
 
-/// What the requests to a provider carry besides what its wire asks for.
+/// Additional parts of the requests to a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestExtras {
-    /// More headers. What stands in them may be a key.
+    /// Additional headers. Their values may be keys.
     pub headers: Vec<(String, Secret)>,
-    /// What follows the path, such as `api-version=2024-10-21`.
+    /// The query string, such as `api-version=2024-10-21`.
     pub query: Option<String>,
 }
 
-/// Every place that models can be asked at, and the way there.
+/// All providers, and the network settings to reach them.
 #[derive(Debug, Clone, Default)]
 pub struct Providers {
-    /// The places by name.
+    /// The providers by name.
     pub by_name: BTreeMap<String, Provider>,
-    /// The providers of which every model is listed, but for those that came after the list.
+    /// The providers whose models are all listed, except those newer than the list.
     pub complete: BTreeSet<String>,
-    /// The way: proxies, certificates.
+    /// Proxies and certificates.
     pub route: net::NetworkRoute,
-    /// How long to wait.
+    /// Timeouts.
     pub timeouts: net::HttpTimeouts,
 }

@@ -1,6 +1,6 @@
-//! Folds deltas into the answer they make.
+//! Collects deltas into an answer.
 //!
-//! A reply is bounded, and exists only for an answer that was completed.
+//! A reply is bounded, and exists only for a completed answer.
 
 use futures_util::StreamExt;
 use protocol::{ContentBlock, ModelFault, StopReason, Usage};
@@ -10,27 +10,27 @@ use crate::{Delta, Deltas, ModelError};
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelReply {
-    /// What the model said.
+    /// The content.
     pub content: Vec<ContentBlock>,
     /// Why it stopped.
     pub stop: StopReason,
-    /// What it used.
+    /// The tokens it used.
     pub usage: Usage,
     /// The model that answered, as its provider named it.
     pub model: String,
 }
 
 impl ModelReply {
-    /// Most bytes an answer may have.
+    /// Maximum bytes of an answer.
     pub const MAX_BYTES: usize = 16 << 20;
 
     /// Reads a stream to its end.
     pub async fn collect(mut deltas: Deltas) -> Result<ModelReply, ModelError> {
-        let mut draft = ReplyBuilder::default();
+        let mut builder = ReplyBuilder::default();
         while let Some(delta) = deltas.next().await {
-            draft.push(delta?)?;
+            builder.push(delta?)?;
         }
-        draft.finish()
+        builder.finish()
     }
 }
 
@@ -50,12 +50,12 @@ struct ReplyEnd {
 }
 
 impl ReplyBuilder {
-    /// What has arrived so far.
+    /// The content so far.
     pub fn content(&self) -> &[ContentBlock] {
         &self.content
     }
 
-    /// Adds a delta; neighbouring texts become one block.
+    /// Adds a delta; adjacent texts become one block.
     pub fn push(&mut self, delta: Delta) -> Result<(), ModelError> {
         self.bytes = self.bytes.saturating_add(delta.bytes());
         if self.bytes > ModelReply::MAX_BYTES {
@@ -72,7 +72,7 @@ impl ReplyBuilder {
         Ok(())
     }
 
-    /// The complete answer, or the error that it was cut.
+    /// The complete answer, or the error that it was cut off.
     pub fn finish(self) -> Result<ModelReply, ModelError> {
         let Some(ReplyEnd { stop, usage, model }) = self.done else {
             return Err(ModelError::new(ModelFault::Transient, "the answer was cut").after_start());

@@ -1,4 +1,4 @@
-//! What a model is asked: the whole conversation and the tools it may call.
+//! A request to a model: the whole conversation and the tools it may call.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use crate::{MessageFold, Messages};
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// The agent definition that asks; `main` for the root.
+    /// The requesting agent's definition; `main` for the root.
     pub agent: String,
-    /// The path of the task that asks, such as `/root/tests`.
+    /// The path of the requesting task, such as `/root/tests`.
     pub path: String,
-    /// When it is asked; a fault that names a moment counts from here.
+    /// The time of the request; times in a fault count from here.
     pub at: Timestamp,
-    /// The turn that the answer will be, from 1.
+    /// The turn of the answer, from 1.
     pub turn: u32,
-    /// Which try at this turn it is, from 1.
+    /// The number of this try at the turn, from 1.
     pub attempt: u32,
-    /// The instructions above the conversation.
+    /// The system prompt.
     pub system: Arc<str>,
     /// The conversation, oldest first.
     pub messages: Messages,
     /// The tools it may call.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether it may call any now. What it is told of them stays, so that a provider's cache holds.
+    /// Whether it may call them now. The tools stay in the request, so that the provider's cache stays valid.
     pub call_policy: ToolCallPolicy,
-    /// Most tokens the answer may have.
+    /// Maximum tokens of the answer.
     pub max_output: Option<u32>,
-    /// How hard to think; as the provider likes when absent.
+    /// The reasoning effort; the provider's default when absent.
     pub effort: Option<ReasoningEffort>,
 }
 
@@ -42,7 +42,7 @@ impl ModelRequest {
     }
 }
 
-/// Where the newest user message is: a long piece of work is one such message and thousands of others.
+/// The index of the newest user message: a long task is one such message and thousands of others.
 #[derive(Default)]
 struct NewestUserMessage(Option<usize>);
 
@@ -59,7 +59,7 @@ impl MessageFold for NewestUserMessage {
 pub enum ToolCallPolicy {
     /// It may.
     Allowed,
-    /// It may not: this is its last word.
+    /// It may not: this is its last turn.
     Forbidden,
 }
 
@@ -68,17 +68,17 @@ pub enum ToolCallPolicy {
 pub enum ModelMessage {
     /// From outside the agent: a prompt, or mail.
     User {
-        /// What it consists of.
+        /// Its parts.
         parts: Vec<MessagePart>,
     },
     /// From the model.
     Assistant {
-        /// What it said.
+        /// Its content.
         content: Vec<ContentBlock>,
     },
-    /// The answers to the tool calls of the assistant message before it.
+    /// The results of the tool calls in the previous assistant message.
     Answers {
-        /// Each call with its answer.
+        /// Each call with its result.
         answers: Vec<(CallId, ToolResult)>,
     },
 }
@@ -103,9 +103,9 @@ impl ModelMessage {
 /// One part of a user message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessagePart {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image(Image),
 }
 
@@ -118,7 +118,7 @@ impl MessagePart {
     }
 }
 
-/// A tool as a model is told of it.
+/// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// Its name.

@@ -1,4 +1,4 @@
-//! Short names of models: without the provider, as people write them, or the family alone.
+//! Short names of models: without the provider, in other spellings, or the family alone.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use crate::{Provider, ProviderKey, Providers, is_file_provider};
 const FAMILIES: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
 
 impl Providers {
-    /// The models that are listed where they can be asked, as `PROVIDER/NAME`.
+    /// The listed models of providers with a key, as `PROVIDER/NAME`.
     pub fn available(&self) -> Vec<String> {
         specs(self.by_name.iter().filter(|(_, place)| !matches!(place.key, ProviderKey::Missing { .. })))
     }
 
-    /// The whole name of a model, which means the same in any folder and process. A short name that no model has stays
-    /// as it is, and fails with its own words when it is opened.
+    /// The full name of a model, which means the same in any folder and process. An unknown short name stays as it is,
+    /// and fails with its own error when it is opened.
     pub fn full_name(&self, written: &str, base: &Path) -> String {
         match written.split_once('/') {
             Some((provider, file)) if is_file_provider(provider) && !file.is_empty() => {
@@ -25,7 +25,7 @@ impl Providers {
         }
     }
 
-    /// Whether a model may exist, as far as is known: it is listed, or nobody knows all that its provider serves.
+    /// Whether a model may exist: it is listed, or the list of its provider is incomplete.
     pub fn may_exist(&self, spec: &str) -> bool {
         let Some((provider, name)) = spec.split_once('/').filter(|(provider, _)| self.complete.contains(*provider))
         else {
@@ -34,7 +34,7 @@ impl Providers {
         self.by_name.get(provider).is_none_or(|place| place.find(name).is_some())
     }
 
-    /// The provider and the variable of its key, if a short name means a model that only the key is missing for.
+    /// The provider and the variable of its key, if a short name means a model for which only the key is missing.
     pub(crate) fn missing_key(&self, written: &str) -> Option<(String, String)> {
         let keyless = self.by_name.iter().filter(|(_, place)| matches!(place.key, ProviderKey::Missing { .. }));
         let spec = resolve_short_name(written, &specs(keyless))?;
@@ -50,7 +50,7 @@ fn specs<'a>(places: impl Iterator<Item = (&'a String, &'a Provider)>) -> Vec<St
     places.flat_map(|(provider, place)| place.models.keys().map(move |name| format!("{provider}/{name}"))).collect()
 }
 
-/// The first of these models that has the name, or else the newest of the family.
+/// The first of these models with this name, or else the newest of the family.
 fn resolve_short_name(written: &str, specs: &[String]) -> Option<String> {
     let wanted = plain(written);
     let name = |spec: &str| spec.split_once('/').map(|(_, name)| plain(name)).unwrap_or_default();
@@ -63,13 +63,13 @@ fn resolve_short_name(written: &str, specs: &[String]) -> Option<String> {
     named.or_else(newest).cloned()
 }
 
-/// A model's name in small letters and dashes, without what other programs put behind it.
+/// A model's name in lower case with dashes, without suffixes that other programs add.
 fn plain(name: &str) -> String {
     let name = name.split_once(" (").map_or(name, |(name, _)| name);
     name.trim().to_ascii_lowercase().replace([' ', '.', '_'], "-")
 }
 
-/// The numbers in a name, of which greater ones are newer. A date in a name says nothing of that.
+/// The version numbers in a name; greater is newer. Dates are ignored.
 fn version(spec: &str) -> Vec<u32> {
     spec.split(|c: char| !c.is_ascii_digit())
         .filter(|part| part.len() < 4)

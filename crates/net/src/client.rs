@@ -1,4 +1,4 @@
-//! Sends requests. A client is cheap to make and to clone; certificates are loaded when an address first needs them.
+//! Sends requests. A client is cheap to create and to clone; certificates are loaded when an address first needs them.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::{HttpResponse, HttpTimeouts, NetError, NetworkRoute, RequestHeader, header, proxy, tls, wait};
 
-/// Who asks servers.
+/// An HTTP client.
 #[derive(Clone)]
 pub struct HttpClient {
     shared: Arc<HttpClientInner>,
@@ -28,25 +28,25 @@ struct HttpClientInner {
 pub struct PostRequest {
     /// The address.
     pub url: String,
-    /// What goes before the body.
+    /// The headers.
     pub headers: Vec<RequestHeader>,
     /// The body.
     pub body: Bytes,
 }
 
 impl HttpClient {
-    /// A client that goes along `route` and waits as long as `patience` says.
-    pub fn new(route: NetworkRoute, patience: HttpTimeouts) -> HttpClient {
-        let shared = HttpClientInner { route, timeouts: patience, plain: OnceLock::new(), secure: OnceLock::new() };
+    /// A client that uses `route` and `timeouts`.
+    pub fn new(route: NetworkRoute, timeouts: HttpTimeouts) -> HttpClient {
+        let shared = HttpClientInner { route, timeouts, plain: OnceLock::new(), secure: OnceLock::new() };
         HttpClient { shared: Arc::new(shared) }
     }
 
-    /// Sends a body and gives the answer's head.
+    /// Sends a POST request; returns when the headers of the response have arrived.
     pub async fn post(&self, post: PostRequest) -> Result<HttpResponse, NetError> {
         self.send(Method::POST, &post.url, &post.headers, post.body).await
     }
 
-    /// Asks for what is at an address.
+    /// Sends a GET request; returns when the headers of the response have arrived.
     pub async fn get(&self, url: &str, headers: &[RequestHeader]) -> Result<HttpResponse, NetError> {
         self.send(Method::GET, url, headers, Bytes::new()).await
     }
@@ -61,13 +61,13 @@ impl HttpClient {
         let url = parse(url)?;
         let host = host_and_port(&url);
         let request = self.client(&url)?.request(method, url).headers(header::map(headers)?).body(body);
-        let patience = self.shared.timeouts;
-        let due = Instant::now() + patience.first_byte;
+        let timeouts = self.shared.timeouts;
+        let due = Instant::now() + timeouts.first_byte;
         let Some(sent) = wait::until(due, request.send()).await else {
-            return Err(NetError::FirstByte { host, after: patience.first_byte });
+            return Err(NetError::FirstByte { host, after: timeouts.first_byte });
         };
         let response = sent.map_err(|error| NetError::from_send(&host, &error))?;
-        let answer = HttpResponse::new(response, host.clone(), patience, due);
+        let answer = HttpResponse::new(response, host.clone(), timeouts, due);
         match (answer.status(), answer.header("location")) {
             (300..=399, Some(location)) => Err(NetError::Moved { host, location: location.to_owned() }),
             _ => Ok(answer),
@@ -90,14 +90,14 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-/// The client in `place`, made now if there is none. Two that are made at once do no harm.
+/// The client in `cell`, built now if there is none. Building two at once does no harm.
 fn get_or_build(
-    place: &OnceLock<reqwest::Client>,
-    make: impl FnOnce() -> Result<reqwest::Client, NetError>,
+    cell: &OnceLock<reqwest::Client>,
+    build: impl FnOnce() -> Result<reqwest::Client, NetError>,
 ) -> Result<reqwest::Client, NetError> {
-    match place.get() {
+    match cell.get() {
         Some(client) => Ok(client.clone()),
-        None => make().map(|client| place.get_or_init(|| client).clone()),
+        None => build().map(|client| cell.get_or_init(|| client).clone()),
     }
 }
 
@@ -106,7 +106,7 @@ fn build(shared: &HttpClientInner, tls: rustls::ClientConfig) -> Result<reqwest:
     builder.build().map_err(|error| NetError::Certificates { why: error.to_string() })
 }
 
-/// What every client of this crate has in common.
+/// The settings that all clients of this crate share.
 pub(crate) fn builder(
     route: &NetworkRoute,
     tls: rustls::ClientConfig,
@@ -114,7 +114,7 @@ pub(crate) fn builder(
 ) -> Result<reqwest::ClientBuilder, NetError> {
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
-        // A redirect would take the key along.
+        // A redirect would send the key along.
         .redirect(redirect::Policy::none())
         .referer(false)
         .connect_timeout(connect)
@@ -126,17 +126,17 @@ pub(crate) fn builder(
     Ok(builder)
 }
 
-/// An address with a host, of a scheme that is spoken here.
+/// Parses an `http` or `https` address with a host.
 fn parse(text: &str) -> Result<Url, NetError> {
     let unusable = |why: &str| NetError::Url { url: without_password(text), why: why.to_owned() };
     let url = Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        other => Err(unusable(&format!("`{other}` is not spoken here"))),
+        other => Err(unusable(&format!("`{other}` is not supported"))),
     }
 }
 
-/// The server as people would look for it: its host, with the port unless that is the usual one.
+/// The server for messages: its host, with the port unless it is the default one.
 fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
@@ -157,7 +157,7 @@ mod tests {
     fn an_address_that_is_none_is_explained() {
         for (text, message) in [
             ("api.example.com", "relative URL without a base"),
-            ("ftp://me:pw@example.com/x", "`ftp` is not spoken here"),
+            ("ftp://me:pw@example.com/x", "`ftp` is not supported"),
             ("http://", "empty host"),
         ] {
             let error = parse(text).unwrap_err().to_string();

@@ -1,14 +1,14 @@
-//! Why a server could not be asked, or did not answer to the end.
+//! Why a request failed or its answer is incomplete.
 
 use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// Why a server could not be asked, or did not answer to the end.
+/// Why a request failed or its answer is incomplete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NetError {
-    /// The address is not one.
-    #[error("`{url}` is not an address of a server: {why}; write http://HOST or https://HOST")]
+    /// The address is invalid.
+    #[error("`{url}` is not a server address: {why}; write http://HOST or https://HOST")]
     Url {
         /// The address, without a password in it.
         url: String,
@@ -16,7 +16,7 @@ pub enum NetError {
         why: String,
     },
     /// A header cannot be sent.
-    #[error("the header {name} would hold a character that no header may; check the key for spaces and line ends")]
+    #[error("the header {name} would contain an invalid character; check the key for spaces and line breaks")]
     Header {
         /// The header.
         name: String,
@@ -29,8 +29,8 @@ pub enum NetError {
         /// What is wrong with it.
         why: String,
     },
-    /// There are no certificates to trust.
-    #[error("no certificate to trust was found: {why}; name a file of them in SSL_CERT_FILE")]
+    /// There are no trusted certificates.
+    #[error("no trusted certificates were found: {why}; set SSL_CERT_FILE to a file of certificates")]
     Certificates {
         /// What is wrong.
         why: String,
@@ -40,7 +40,7 @@ pub enum NetError {
     Connect {
         /// The server.
         host: String,
-        /// What was in the way.
+        /// The problem.
         problem: ConnectProblem,
     },
     /// The server sent nothing.
@@ -48,27 +48,27 @@ pub enum NetError {
     FirstByte {
         /// The server.
         host: String,
-        /// How long was waited.
+        /// How long the client waited.
         after: Duration,
     },
-    /// The server fell silent.
-    #[error("{host} fell silent for {} s in the middle of its answer", .after.as_secs_f32())]
+    /// The server stopped sending.
+    #[error("{host} sent nothing for {} s in the middle of its answer", .after.as_secs_f32())]
     Idle {
         /// The server.
         host: String,
-        /// How long was waited.
+        /// How long the client waited.
         after: Duration,
     },
-    /// The server points elsewhere. A key is never sent along.
-    #[error("{host} moved to {location}; if that is right, make it the address")]
+    /// The server redirects. The key is never sent along.
+    #[error("{host} redirects to {location}; if that is correct, configure it as the address")]
     Moved {
         /// The server.
         host: String,
-        /// Where to.
+        /// The new address.
         location: String,
     },
     /// The connection broke.
-    #[error("the connection to {host} broke: {why}")]
+    #[error("the connection to {host} was lost: {why}")]
     ConnectionLost {
         /// The server.
         host: String,
@@ -77,20 +77,20 @@ pub enum NetError {
     },
 }
 
-/// What was in the way of a connection.
+/// Why a connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectProblem {
     /// The host has no address.
     #[error("cannot resolve the host name; check it, and the network")]
     UnknownHost,
-    /// Nobody listens there.
+    /// No server listens there.
     #[error("connection refused; is the server running, and is the address right?")]
     Refused,
     /// It took too long.
-    #[error("it did not answer in time; check the network and the proxy")]
+    #[error("timed out; check the network and the proxy")]
     TimedOut,
     /// Its certificate is not trusted.
-    #[error("its certificate is not trusted: {0}; if it should be, name its authority in SSL_CERT_FILE")]
+    #[error("its certificate is not trusted: {0}; if it should be, add its authority to SSL_CERT_FILE")]
     Untrusted(String),
     /// Something else.
     #[error("{0}")]
@@ -98,7 +98,7 @@ pub enum ConnectProblem {
 }
 
 impl NetError {
-    /// What a request failed with before its answer began.
+    /// The error of a request before its answer started.
     pub(crate) fn from_send(host: &str, error: &reqwest::Error) -> NetError {
         let host = host.to_owned();
         if error.is_connect() {
@@ -107,7 +107,7 @@ impl NetError {
         NetError::ConnectionLost { host, why: root(error) }
     }
 
-    /// What the body of an answer failed with.
+    /// The error of an answer's body.
     pub(crate) fn from_body(host: &str, error: &reqwest::Error) -> NetError {
         NetError::ConnectionLost { host: host.to_owned(), why: root(error) }
     }
@@ -136,18 +136,18 @@ fn is_refusal(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
 
-/// The TLS error inside of I/O errors, which do not count what they wrap as their source.
+/// The TLS error inside I/O errors, which do not report the error they wrap as their source.
 fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let wrapped = || tls_error(cause.downcast_ref::<io::Error>()?.get_ref()?);
     cause.downcast_ref().or_else(wrapped)
 }
 
-/// An error and everything that led to it.
+/// An error and all its causes.
 pub(crate) fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error: &&'a (dyn Error + 'static)| (*error).source())
 }
 
-/// What the innermost error says; the outer ones only repeat that something failed.
+/// The message of the innermost error; the outer ones only repeat that something failed.
 fn root(error: &reqwest::Error) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What goes before a body.
+//! Headers of requests.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,17 +22,17 @@ enum HeaderContent {
 }
 
 impl RequestHeader {
-    /// A header that everybody may see; its name is in lower case.
+    /// A public header; its name is in lower case.
     pub fn plain(name: &'static str, value: impl Into<String>) -> RequestHeader {
         RequestHeader { name: name.into(), value: HeaderContent::Plain(value.into()) }
     }
 
-    /// A header that holds nothing but a secret.
+    /// A header that contains only a secret.
     pub fn secret(name: &'static str, secret: Secret) -> RequestHeader {
         RequestHeader { name: name.into(), value: HeaderContent::Secret(secret) }
     }
 
-    /// A header whose name a person wrote.
+    /// A header with a user-defined name.
     pub fn named(name: &str, secret: Secret) -> Result<RequestHeader, NetError> {
         let known = HeaderName::try_from(name).map_err(|_| NetError::Header { name: name.to_owned() })?;
         Ok(RequestHeader { name: known.as_str().to_owned().into(), value: HeaderContent::Secret(secret) })

@@ -1,9 +1,9 @@
 //! Outbound connections: the only crate that opens any, to servers that the user configured and to pages that a call
 //! may fetch.
 //!
-//! A [`Client`] sends a request along a [`Route`] and hands back an [`Answer`] whose body arrives piece by piece, each
-//! within the client's [`HttpTimeouts`]. [`sse`] reads a body that is a stream of events.
-//! [`fetch`] gets pages of the web.
+//! An [`HttpClient`] sends a request along a [`NetworkRoute`] and returns an [`HttpResponse`] whose body arrives piece
+//! by piece, each within the client's [`HttpTimeouts`]. [`sse`] reads a body that is a stream of events. [`fetch`]
+//! fetches web pages.
 
 #![deny(missing_docs)]
 

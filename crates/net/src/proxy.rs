@@ -7,7 +7,7 @@ use crate::{NetError, NetworkRoute};
 /// Hosts that are this machine.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
-/// The route's proxies, as the client wants them.
+/// The route's proxies for the client.
 pub(crate) fn all(route: &NetworkRoute) -> Result<Vec<Proxy>, NetError> {
     let direct = [LOOPBACK, route.no_proxy.as_deref().unwrap_or_default()].join(",");
     let with_exceptions = |proxy: Proxy| proxy.no_proxy(NoProxy::from_string(&direct));
@@ -18,7 +18,7 @@ pub(crate) fn all(route: &NetworkRoute) -> Result<Vec<Proxy>, NetError> {
     Ok(http.into_iter().chain(https).map(with_exceptions).collect())
 }
 
-/// Whether a proxy of the route is itself spoken to over TLS.
+/// Whether a proxy of the route is reached over TLS.
 pub(crate) fn speaks_tls(route: &NetworkRoute) -> bool {
     let is_secure =
         |proxy: &Option<String>| matches!(address("", proxy.as_deref()), Ok(Some(url)) if url.scheme() == "https");
@@ -31,14 +31,14 @@ pub(crate) fn hosts(route: &NetworkRoute) -> Vec<String> {
     [&route.http_proxy, &route.https_proxy].into_iter().filter_map(host).collect()
 }
 
-/// The proxy's address; one without a scheme is `http`, as everybody reads the variables.
+/// The proxy's address; one without a scheme is `http`, as is usual for these variables.
 fn address(scheme: &'static str, proxy: Option<&str>) -> Result<Option<Url>, NetError> {
     let Some(proxy) = proxy.map(str::trim).filter(|proxy| !proxy.is_empty()) else { return Ok(None) };
     let proxy = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
     let url = Url::parse(&proxy).map_err(|error| unusable(scheme, &error))?;
     match url.scheme() {
         "http" | "https" => Ok(Some(url)),
-        other => Err(NetError::Proxy { scheme, why: format!("it is a {other} proxy, and only http and https are") }),
+        other => Err(NetError::Proxy { scheme, why: format!("{other} proxies are not supported, only http(s)") }),
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     fn a_proxy_that_cannot_be_used_is_explained_without_its_password() {
         assert_eq!(
             why("socks5://me:pw@p:1"),
-            "the proxy for https addresses cannot be used: it is a socks5 proxy, and only http and https are; \
+            "the proxy for https addresses cannot be used: socks5 proxies are not supported, only http(s); \
              check https_proxy and all_proxy"
         );
         assert!(!why("http://me:pw@").contains("pw"));

@@ -1,4 +1,4 @@
-//! A server's answer, while it arrives.
+//! A server's answer as it arrives.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::{HttpTimeouts, NetError, wait};
 
-/// A server's answer: its head is here, its body arrives.
+/// A server's answer: its headers are here, its body arrives.
 pub struct HttpResponse {
     response: Response,
     host: String,
@@ -17,16 +17,16 @@ pub struct HttpResponse {
     phase: BodyPhase,
 }
 
-/// What the next piece of the body is waited for.
+/// Which deadline applies to the next piece of the body.
 enum BodyPhase {
     FirstByte(Instant),
     Further,
 }
 
 impl HttpResponse {
-    /// An answer whose head has arrived, and whose first byte is due.
-    pub(crate) fn new(response: Response, host: String, patience: HttpTimeouts, due: Instant) -> HttpResponse {
-        HttpResponse { response, host, timeouts: patience, phase: BodyPhase::FirstByte(due) }
+    /// An answer whose headers have arrived, and whose first byte is due at `due`.
+    pub(crate) fn new(response: Response, host: String, timeouts: HttpTimeouts, due: Instant) -> HttpResponse {
+        HttpResponse { response, host, timeouts, phase: BodyPhase::FirstByte(due) }
     }
 
     /// The status code.
@@ -34,7 +34,7 @@ impl HttpResponse {
         self.response.status().as_u16()
     }
 
-    /// Whether the server did what it was asked.
+    /// Whether the status is a success.
     pub fn is_success(&self) -> bool {
         self.response.status().is_success()
     }
@@ -44,7 +44,7 @@ impl HttpResponse {
         self.response.headers().get(name)?.to_str().ok()
     }
 
-    /// The next piece of the body; none at its end. What has arrived is given before any waiting is called too long.
+    /// The next piece of the body; none at its end. Data that has arrived is returned even after the deadline.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
         let deadline = match self.phase {
             BodyPhase::FirstByte(due) => due,
@@ -55,7 +55,7 @@ impl HttpResponse {
         read.map_err(|error| NetError::from_body(&self.host, &error))
     }
 
-    /// The body as text, as far as `limit` bytes.
+    /// The body as text, up to `limit` bytes.
     pub async fn text(mut self, limit: usize) -> Result<String, NetError> {
         let mut body = Vec::new();
         while body.len() < limit {
@@ -65,7 +65,7 @@ impl HttpResponse {
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// What arrives of the body within `time`, as text and as far as `limit` bytes, whether or not it ends well.
+    /// The part of the body that arrives within `time`, as text and up to `limit` bytes, whether or not it is complete.
     pub async fn excerpt(mut self, limit: usize, time: Duration) -> String {
         let mut body = Vec::new();
         let reading = async {
@@ -76,7 +76,7 @@ impl HttpResponse {
                 }
             }
         };
-        // Whether the time was enough does not matter: what arrived counts.
+        // A timeout does not matter: what arrived counts.
         let _ = timeout(time, reading).await;
         String::from_utf8_lossy(&body).into_owned()
     }

@@ -1,10 +1,10 @@
-//! The way to a server: proxies, certificates, and how long to wait on it.
+//! Network settings: proxies, certificates and timeouts.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The way to servers, as the usual environment variables describe it.
+/// Network settings from the usual environment variables.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct NetworkRoute {
     /// The proxy for `http` addresses (`http_proxy`, `all_proxy`).
@@ -19,7 +19,7 @@ pub struct NetworkRoute {
     pub ca_dir: Option<PathBuf>,
 }
 
-/// Proxies show only that they are there: their addresses may hold passwords.
+/// Proxies show only whether they are set: their addresses may contain passwords.
 impl fmt::Debug for NetworkRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let NetworkRoute { http_proxy, https_proxy, no_proxy, ca_file, ca_dir } = self;
@@ -33,12 +33,12 @@ impl fmt::Debug for NetworkRoute {
     }
 }
 
-/// How long to wait on a server.
+/// Timeouts for a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpTimeouts {
     /// For the connection.
     pub connect: Duration,
-    /// For the first byte of the answer's body, from the moment that the request is made; connecting counts.
+    /// For the first byte of the answer's body, from the start of the request; connecting counts.
     pub first_byte: Duration,
     /// For each further byte.
     pub idle: Duration,

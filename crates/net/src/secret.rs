@@ -1,4 +1,4 @@
-//! Words that must not be seen.
+//! Secret values.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// Keeps `words` from being seen.
-    pub fn new(words: impl Into<String>) -> Secret {
-        Secret { value: words.into(), variable: None }
+    /// A secret with this value.
+    pub fn new(value: impl Into<String>) -> Secret {
+        Secret { value: value.into(), variable: None }
     }
 
     /// The same secret, with the environment variable that it was found in.
@@ -21,12 +21,12 @@ impl Secret {
         Secret { variable: Some(variable.into()), ..self }
     }
 
-    /// The words, for the one place that sends them.
+    /// The value, for the one place that sends it.
     pub fn reveal(&self) -> &str {
         &self.value
     }
 
-    /// Where it was found, for people who must correct it.
+    /// The variable it was found in, for messages to the user.
     pub fn variable(&self) -> Option<&str> {
         self.variable.as_deref()
     }

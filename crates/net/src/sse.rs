@@ -1,33 +1,33 @@
-//! Reads a stream of server-sent events, however it is cut into pieces.
+//! Decodes a stream of server-sent events from pieces of any size.
 
 use std::mem;
 
 use memchr::memchr2;
 
-/// Most bytes of one line, and of one event's data.
+/// Maximum bytes of one line, and of one event's data.
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerSentEvent {
-    /// Its name; empty when it was given none.
+    /// Its name; empty when it has none.
     pub name: String,
-    /// Its lines of data, joined by line ends.
+    /// Its lines of data, joined by line breaks.
     pub data: String,
 }
 
-/// A line or an event is larger than anybody means it to be.
+/// A line or an event is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {MAX_BYTES} bytes")]
 pub struct EventTooLarge;
 
-/// Turns bytes into events.
+/// Decodes bytes into events.
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     line: Vec<u8>,
     event: ServerSentEvent,
     has_data: bool,
-    /// The last byte ended a line as a carriage return, so that a line feed right after it ends nothing.
+    /// The last byte was a carriage return that ended a line, so a line feed directly after it is ignored.
     after_return: bool,
     past_first_line: bool,
 }
@@ -81,7 +81,7 @@ impl SseDecoder {
         match field {
             "event" => value.clone_into(&mut self.event.name),
             "data" => self.add_data(value)?,
-            // Comments, ids and times to reconnect mean nothing to a request that is not repeated.
+            // Comments, ids and reconnection times do not matter to a request that is not repeated.
             _ => {}
         }
         Ok(None)
@@ -98,7 +98,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// The event that an empty line ends; one without data is none.
+    /// The event ended by an empty line; none without data.
     fn end_event(&mut self) -> Option<ServerSentEvent> {
         let event = mem::take(&mut self.event);
         mem::take(&mut self.has_data).then_some(event)

@@ -1,4 +1,4 @@
-//! TLS with ring, given explicitly, so that no provider of the process's own need be installed.
+//! TLS with ring, passed explicitly, so that no process-wide provider need be installed.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_
 
 use crate::{NetError, NetworkRoute};
 
-/// TLS that trusts nobody, for clients that never use it.
+/// TLS that trusts no certificate, for clients that never use it.
 pub(crate) fn unused() -> Result<ClientConfig, NetError> {
     with_roots(RootCertStore::empty())
 }
 
-/// TLS that trusts the route's certificates, or the machine's.
+/// TLS that trusts the route's certificates, or the system's.
 pub(crate) fn trusting(route: &NetworkRoute) -> Result<ClientConfig, NetError> {
     let found = find(route);
     let mut roots = RootCertStore::empty();
@@ -38,7 +38,7 @@ fn find(route: &NetworkRoute) -> CertificateResult {
         return load_native_certs();
     }
     let mut found = load_certs_from_paths(route.ca_file.as_deref(), None);
-    // The variable may hold several folders, like a search path.
+    // The variable may contain several folders, like a search path.
     for folder in route.ca_dir.iter().flat_map(std::env::split_paths) {
         let more = load_certs_from_paths(None, Some(&folder));
         found.certs.extend(more.certs);
@@ -50,7 +50,7 @@ fn find(route: &NetworkRoute) -> CertificateResult {
 fn place(route: &NetworkRoute) -> String {
     let places = route.ca_file.iter().chain(&route.ca_dir).map(|path| path.display().to_string());
     match places.collect::<Vec<_>>() {
-        places if places.is_empty() => "the machine has none".into(),
+        places if places.is_empty() => "the system has none".into(),
         places => format!("there is none in {}", places.join(" or ")),
     }
 }
@@ -63,6 +63,6 @@ mod tests {
     fn missing_certificates_are_named() {
         let route = NetworkRoute { ca_file: Some("/nowhere/ca.pem".into()), ..NetworkRoute::default() };
         let error = trusting(&route).unwrap_err().to_string();
-        assert!(error.contains("/nowhere/ca.pem") && error.ends_with("in SSL_CERT_FILE"), "{error}");
+        assert!(error.contains("/nowhere/ca.pem") && error.ends_with("to a file of certificates"), "{error}");
     }
 }

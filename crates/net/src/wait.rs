@@ -1,15 +1,15 @@
-//! Waiting with an end, that does not miss what came while nobody could look.
+//! Waits with a deadline, without missing what arrived while the process was suspended.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// What a process that was stopped for a while gets to read what arrived meanwhile.
+/// Time for a process that was suspended to read what arrived meanwhile.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// What `work` gives by the deadline. One that passed while the process stood still is forgiven for a moment, since
-/// the answer may be there already and only has not been read.
+/// The result of `work` by the deadline. A deadline that passed while the process was suspended is extended for a
+/// moment, since the answer may have arrived but not been read.
 pub(crate) async fn until<T>(deadline: Instant, work: impl Future<Output = T>) -> Option<T> {
     let mut work = std::pin::pin!(work);
     match timeout_at(deadline, work.as_mut()).await {

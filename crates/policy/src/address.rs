@@ -1,26 +1,26 @@
-//! Addresses of pages: which host they really name, and whether everybody could reach it.
+//! Web addresses: which host they really name, and whether it is public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Names that mean a machine nearby, whatever stands before them.
+/// Domain suffixes of local machines.
 const LOCAL_SUFFIXES: [&str; 6] = ["localhost", "localdomain", "local", "internal", "home.arpa", "lan"];
 
-/// An address of a page.
+/// The address of a web page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WebAddress {
     pub(crate) host: Host<String>,
     pub(crate) port: u16,
-    /// The port that such an address has when it names none.
+    /// The default port of its scheme.
     default_port: u16,
 }
 
 impl WebAddress {
-    /// Reads an address as a browser would; what stands before an `@` is not a host.
+    /// Parses an address as a browser would; text before an `@` is not a host.
     pub(crate) fn parse(text: &str) -> Result<WebAddress, String> {
         let url = Url::parse(text.trim()).map_err(|error| format!("it is not an address: {error}"))?;
-        let usual = match url.scheme() {
+        let default_port = match url.scheme() {
             "http" => 80,
             "https" => 443,
             _other => return Err("only http and https addresses are fetched".into()),
@@ -29,31 +29,31 @@ impl WebAddress {
         if host == Host::Domain(String::new()) {
             return Err("it names no host".into());
         }
-        Ok(WebAddress { host, port: url.port().unwrap_or(usual), default_port: usual })
+        Ok(WebAddress { host, port: url.port().unwrap_or(default_port), default_port })
     }
 
-    /// Whether the host may be one that everybody could reach. What a name leads to only a look-up tells.
+    /// Whether the host may be public. Where a name really leads is known only after a look-up.
     pub(crate) fn is_public(&self) -> bool {
         match (&self.host, ip_of(&self.host)) {
             (_, Some(address)) => is_public(address),
-            (Host::Domain(name), None) => !is_nearby(name),
+            (Host::Domain(name), None) => !is_local_name(name),
             (Host::Ipv4(_) | Host::Ipv6(_), None) => false,
         }
     }
 
-    /// The host, with its port where that is not the usual one.
+    /// The host, with its port unless it is the default one.
     pub(crate) fn display(&self) -> String {
         if self.port == self.default_port { self.host.to_string() } else { format!("{}:{}", self.host, self.port) }
     }
 }
 
-/// Whether a name means a machine nearby.
-pub(crate) fn is_nearby(name: &str) -> bool {
+/// Whether a name means a local machine.
+pub(crate) fn is_local_name(name: &str) -> bool {
     let below = |near: &&str| name.strip_suffix(*near).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
     !name.contains('.') || LOCAL_SUFFIXES.iter().any(below)
 }
 
-/// A host in one spelling.
+/// Normalises the spelling of a host.
 pub(crate) fn normalize_host(host: Host<String>) -> Host<String> {
     match host {
         Host::Domain(name) => Host::Domain(name.trim_end_matches('.').to_lowercase()),
@@ -62,7 +62,7 @@ pub(crate) fn normalize_host(host: Host<String>) -> Host<String> {
     }
 }
 
-/// The machine that a host is, if it is not a name.
+/// The IP address of a host, unless it is a name.
 pub(crate) fn ip_of(host: &Host<String>) -> Option<IpAddr> {
     match host {
         Host::Domain(_) => None,
@@ -71,8 +71,7 @@ pub(crate) fn ip_of(host: &Host<String>) -> Option<IpAddr> {
     }
 }
 
-/// Whether an address is one that everybody could reach: none of this machine, of its network, of the machine's
-/// provider, or of no machine at all.
+/// Whether an address is public: not of this machine, its network or its cloud provider, and not reserved.
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -92,14 +91,14 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || (a == 192 && b == 0 && c == 0)
         || (a == 192 && b == 88 && c == 99)
         || (a == 198 && (b == 18 || b == 19))
-        // Where one cloud's machines learn about themselves.
+        // The metadata service of one cloud provider.
         || address == Ipv4Addr::new(168, 63, 129, 16);
     !special
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
-    // Of what is given out to machines of the world: not what is set aside, is for books, or carries another address.
+    // Within the globally routed range: reserved, documentation and embedded addresses.
     let special = match a {
         0x2001 => b < 0x0200 || b == 0x0db8,
         0x2002 => true,
@@ -117,7 +116,7 @@ pub(crate) struct AddressRange {
 }
 
 impl AddressRange {
-    /// Reads a range; none where the text is none.
+    /// Parses a range.
     pub(crate) fn parse(text: &str) -> Option<AddressRange> {
         let (first, bits) = text.split_once('/')?;
         let first: IpAddr = first.trim_matches(['[', ']']).parse().ok()?;
@@ -126,12 +125,12 @@ impl AddressRange {
         (bits <= most).then_some(AddressRange { first, bits })
     }
 
-    /// Whether it leaves nothing out.
+    /// Whether it contains every address.
     pub(crate) fn is_everything(self) -> bool {
         self.bits == 0
     }
 
-    /// Whether the address lies in it.
+    /// Whether the address is in it.
     pub(crate) fn contains(self, address: IpAddr) -> bool {
         match (self.first, address.to_canonical()) {
             (IpAddr::V4(first), IpAddr::V4(address)) => {

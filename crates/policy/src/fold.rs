@@ -1,28 +1,27 @@
-//! One spelling for names that a file system may take for the same: upper and lower case, and the ways of writing an
-//! accented letter.
+//! Folds names that a file system may treat as equal: upper and lower case, and composed or decomposed accents.
 
 use std::path::{Component, Path, PathBuf};
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-/// The text in one case and one Unicode form.
+/// Folds a text to one case and one Unicode form.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Upper case first: it brings letters together that lower case keeps apart, such as ß and ss.
+    // Upper case first: it unites letters that lower case keeps apart, such as ß and ss.
     let lower = text.to_uppercase().to_lowercase();
     ComposingNormalizerBorrowed::new_nfc().normalize(&lower).into_owned()
 }
 
-/// The path in one case and one Unicode form, without a slash at its end.
+/// Folds a path to one case and one Unicode form, without a trailing slash.
 pub(crate) fn fold_path(path: &Path) -> String {
     let tidy: PathBuf = path.components().collect();
     fold(&tidy.to_string_lossy())
 }
 
-/// Whether a path is another one, or lies below it, however both are spelled.
-pub(crate) fn lies_in(path: &Path, other: &Path) -> bool {
+/// Whether a path equals another or is below it, ignoring case and Unicode form.
+pub(crate) fn is_within(path: &Path, other: &Path) -> bool {
     let (path_bytes, other_bytes) = (trimmed(path), trimmed(other));
     if path_bytes.is_ascii() && other_bytes.is_ascii() {
         let (Some(begin), rest) = (path_bytes.get(..other_bytes.len()), path_bytes.get(other_bytes.len())) else {
@@ -39,8 +38,8 @@ fn trimmed(path: &Path) -> &[u8] {
     bytes.strip_suffix(b"/").unwrap_or(bytes)
 }
 
-/// The path without `.` and `..`; none where a `..` leaves a folder that may be a link, since where that leads only
-/// the file system knows. The base has no links.
+/// Removes `.` and `..` from a path. Returns `None` if a `..` leaves a folder that may be a link, since only the file
+/// system knows where that leads. The base has no links.
 pub(crate) fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     let mut resolved = base.to_path_buf();
     let mut entered = false;
@@ -61,8 +60,8 @@ pub(crate) fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     Some(resolved)
 }
 
-/// The path without `.` and `..`, as if no folder were a link.
-pub(crate) fn normal(base: &Path, path: &Path) -> PathBuf {
+/// Removes `.` and `..` from a path, as if no folder were a link.
+pub(crate) fn normalize_path(base: &Path, path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in base.join(path).components() {
         match component {
@@ -89,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_the_same_in_every_spelling() {
-        let lies = |path: &str, other: &str| lies_in(Path::new(path), Path::new(other));
+        let lies = |path: &str, other: &str| is_within(Path::new(path), Path::new(other));
         assert!(lies("/a/B/c", "/A/b") && lies("/a/", "/a") && lies("/a", "/a/") && lies("/x", "/"));
         assert!(lies("/caf\u{e9}/x", "/CAFE\u{301}") && lies("/\u{e9}", "/"));
         assert!(!lies("/ab", "/a") && !lies("/a", "/a/b") && !lies("/caf\u{e9}s", "/caf\u{e9}"));
@@ -101,6 +100,6 @@ mod tests {
         assert_eq!(at("../x/./y"), Some("/work/x/y".into()));
         assert_eq!(at("/../etc"), Some("/etc".into()));
         assert_eq!(at("link/../x"), None);
-        assert_eq!(normal(Path::new("/work"), Path::new("a/../../../b/")), Path::new("/b"));
+        assert_eq!(normalize_path(Path::new("/work"), Path::new("a/../../../b/")), Path::new("/b"));
     }
 }

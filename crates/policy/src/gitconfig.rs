@@ -1,6 +1,6 @@
-//! Settings of a git repository, as far as they say which programs git runs.
+//! Settings of a git repository that determine which programs git runs.
 
-/// One setting: section, subsection and key, all but the subsection in small letters.
+/// One setting: section, subsection and key, all in lower case except the subsection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSetting {
     /// The section, such as `core`.
@@ -9,11 +9,11 @@ pub struct GitSetting {
     pub sub: Option<String>,
     /// The key.
     pub key: String,
-    /// The value, without quotes; `true` where there is none.
+    /// The value, without quotes; `true` if there is none.
     pub value: String,
 }
 
-/// Reads the text of a file of settings; nothing where it is not written in the usual way.
+/// Parses the text of a config file; returns `None` if its form is unusual.
 pub fn parse_settings(text: &str) -> Option<Vec<GitSetting>> {
     let mut settings = Vec::new();
     let mut place: Option<(String, Option<String>)> = None;
@@ -27,7 +27,7 @@ pub fn parse_settings(text: &str) -> Option<Vec<GitSetting>> {
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        // A value that goes on in the next line could hide a section.
+        // A value that continues on the next line could hide a section.
         if line.ends_with('\\') {
             return None;
         }
@@ -46,7 +46,7 @@ fn section(head: &str) -> Option<(String, Option<String>)> {
             let sub = sub.trim().strip_prefix('"')?.strip_suffix('"')?;
             Some((name.to_ascii_lowercase(), Some(sub.to_owned())))
         }
-        // In the old form the subsection stands behind a dot.
+        // In the old form, the subsection follows a dot.
         None => match head.split_once('.') {
             Some((name, sub)) => Some((name.to_ascii_lowercase(), Some(sub.to_owned()))),
             None => Some((head.to_ascii_lowercase(), None)),
@@ -60,12 +60,12 @@ fn unquoted(value: &str) -> String {
 }
 
 impl GitSetting {
-    /// Whether git runs no other program for it when it only looks at the repository.
+    /// Whether git starts no other program because of it when it only reads the repository.
     pub fn is_harmless(&self) -> bool {
         let key = self.key.as_str();
         match (self.section.as_str(), &self.sub) {
             ("core", None) => match key {
-                // Its own watcher is part of git; anything else is a program.
+                // A boolean selects git's own watcher; any other value is a program.
                 "fsmonitor" => ["true", "false", "yes", "no", "on", "off", "1", "0", ""].contains(&self.value.as_str()),
                 key => CORE.contains(&key),
             },

@@ -1,5 +1,5 @@
-//! Whether a tool call may run: rules, modes, and what a shell command would start. It decides and touches nothing:
-//! paths come in as they really are, and what a person must decide goes out as a verdict.
+//! Decides whether a tool call may run: rules, modes, and what a shell command would start. It has no side effects:
+//! paths come in resolved, and a question for the user goes out as a verdict.
 //!
 //! Rules are a seat belt, not a wall: a program that may run can do whatever its user can.
 

@@ -1,4 +1,4 @@
-//! The one function that decides.
+//! The function that decides about calls.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 use protocol::{PermissionMode, RuleEffect};
 use url::Host;
 
-use crate::address::{is_nearby, is_public, normalize_host};
+use crate::address::{is_local_name, is_public, normalize_host};
 use crate::pattern::{HostPattern, PatternBase};
 use crate::{AgentRole, Explanation, PermissionRequest, RequestedAct, Rule, Verdict, VerdictBasis};
 
-/// What calls may do: a mode, rules, and what is out of reach in every mode.
+/// What calls may do: a mode, rules, and controls that are out of reach in every mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// What becomes of calls that no rule speaks of.
+    /// The mode, which decides calls that no rule matches.
     pub mode: PermissionMode,
     /// Every rule. Their order does not matter.
     pub rules: Vec<Rule>,
-    /// The folder that relative patterns begin in: the project's top.
+    /// The base of relative patterns: the project's top.
     pub top: PathBuf,
-    /// Folders that calls may work in, besides the one that a command starts in.
+    /// Folders that calls may work in, besides a command's working folder.
     pub roots: Vec<PathBuf>,
-    /// The folder of the user, for `~` in patterns.
+    /// The user's home folder, for `~` in patterns.
     pub user: Option<PathBuf>,
     /// Folders and files that control Bosun: no call may read or change them.
     pub controls: Vec<PathBuf>,
-    /// Folders inside controls that calls may work in all the same: checkouts of their own.
+    /// Folders inside controls that calls may work in anyway: checkouts.
     pub exempt: Vec<PathBuf>,
 }
 
@@ -35,13 +35,13 @@ impl Policy {
         self.explain(role, request).verdict
     }
 
-    /// Decides, and tells about every part of the call.
+    /// Decides, and returns the verdict on every part of the call.
     pub fn explain(&self, role: &AgentRole, request: &PermissionRequest) -> Explanation {
         Explanation::from_parts(self.parts(role, request))
     }
 
-    /// What becomes of a call, in `cwd`, that names a file outside the workspace: file tools refuse it before anything is
-    /// decided. None for a call that stays inside.
+    /// Explains the refusal of a call, in `cwd`, that names a file outside the workspace: file tools refuse it before
+    /// the policy decides. Returns `None` for a call that stays inside.
     pub fn outside(&self, request: &PermissionRequest, cwd: &Path) -> Option<Explanation> {
         let refused = |path: &Path| !self.is_inside(path, cwd) && !self.is_control(path);
         let path = request.acts.iter().find_map(|act| match act {
@@ -62,16 +62,16 @@ impl Policy {
         }]))
     }
 
-    /// The same policy with one more rule.
+    /// Adds a rule.
     #[must_use]
     pub fn with(mut self, rule: Rule) -> Policy {
         self.rules.push(rule);
         self
     }
 
-    /// Whether a fetch from this host may connect to this machine, to which a look-up of the host led. A machine that is
-    /// not public must be meant: by a rule on its address, or by one on a host whose name says that it is nearby. A rule
-    /// on a name out in the world is not enough, since whoever owns the name says where it leads.
+    /// Whether a fetch from this host may connect to this machine, to which the host name resolved. A machine that is
+    /// not public must be named: by a rule for its address, or by one for a local host name. A rule for a public name
+    /// is not enough, since the owner of the name controls where it leads.
     pub fn may_connect(&self, host: &str, machine: SocketAddr) -> bool {
         let named = |effect: RuleEffect| {
             self.rules.iter().filter(move |rule| rule.effect == effect).filter_map(|rule| rule.pattern().host())
@@ -81,7 +81,7 @@ impl Policy {
             return false;
         }
         let host = Host::parse(host).map(normalize_host).ok();
-        let nearby = host.filter(|host| matches!(host, Host::Domain(name) if is_nearby(name)));
+        let nearby = host.filter(|host| matches!(host, Host::Domain(name) if is_local_name(name)));
         let host_meant =
             |pattern: &HostPattern| nearby.as_ref().is_some_and(|host| pattern.names_host(host, machine.port()));
         is_public(machine.ip()) || named(RuleEffect::Allow).any(|pattern| machine_meant(pattern) || host_meant(pattern))
@@ -89,7 +89,7 @@ impl Policy {
 
     fn parts(&self, role: &AgentRole, request: &PermissionRequest) -> Vec<Verdict> {
         let tool = request.tool.as_str();
-        // A command is one, whichever tool brings it.
+        // A command needs the shell tool, whichever tool runs it.
         let shell = request.acts.iter().any(|act| matches!(act, RequestedAct::Shell { .. })).then_some("shell");
         if let Some(missing) = [tool].into_iter().chain(shell).find(|tool| !role.permits(tool)) {
             let part = missing.to_owned();
@@ -117,7 +117,7 @@ impl Policy {
         PatternBase::new(&self.top, self.user.as_deref())
     }
 
-    /// Whether a path lies where calls may work, for a command that starts in `cwd`.
+    /// Whether a path is in a folder that calls may work in, for a command that starts in `cwd`.
     pub(crate) fn is_inside(&self, path: &Path, cwd: &Path) -> bool {
         path.starts_with(cwd) || self.roots.iter().any(|root| path.starts_with(root))
     }

@@ -15,53 +15,53 @@ pub struct PermissionRequest {
     pub acts: Vec<RequestedAct>,
 }
 
-/// One thing that a call would do.
+/// One act of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestedAct {
-    /// Look at a file, or through a folder; the path is absolute and without links.
+    /// Read a file, or search a folder; the path is absolute and without links.
     Read(PathBuf),
-    /// Make, change or remove a file; the path is absolute and without links.
+    /// Create, change or remove a file; the path is absolute and without links.
     Edit(PathBuf),
     /// Run a shell command.
     Shell {
-        /// What the shell reads.
+        /// The command line.
         command: String,
         /// The folder it starts in.
         cwd: PathBuf,
-        /// What the file system tells of it.
+        /// What the file system shows about it.
         facts: FilesystemFacts,
     },
-    /// Get a page from this address.
+    /// Fetch a page from this address.
     Fetch(String),
     /// Start an agent of this type.
     Agent(String),
     /// Nothing beyond the session's own state.
     Session,
-    /// Something that only rules on the tool's name know.
+    /// Something that only rules for the tool's name can match.
     Other,
 }
 
-/// What the file system tells of a shell command before it runs. What nobody looked up is false.
+/// What the file system shows about a shell command before it runs. A fact that was not looked up is false.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FilesystemFacts {
-    /// Every path that its words name lies in the workspace, and so does no program of theirs.
+    /// Every path that its words name is in the workspace, and its programs are not.
     pub inside: bool,
-    /// Nothing that controls Bosun lies below one of those paths.
+    /// No control is below one of those paths.
     pub no_controls_below: bool,
-    /// The settings and hooks of the repository name no program that git would run to look at it.
+    /// The repository's settings and hooks name no program that git would run to read it.
     pub plain_repository: bool,
-    /// It names or enters a folder that git would take for a repository, though nobody said that it is one.
+    /// It names or enters a folder that git would treat as a repository without having been set up as one.
     pub hidden_repository: bool,
 }
 
-/// One thing to decide about: an act, or a part of a shell command.
+/// A part of a call to decide about: an act, or a part of a shell command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RequestPart<'a> {
-    /// One simple command, and whether it is all there is.
+    /// One simple command, and whether it is the whole line.
     Command(&'a SimpleCommand, CommandScope),
-    /// One that only looks at files of the workspace, as a command of its line.
+    /// One that only reads files of the workspace.
     ReadOnlyCommand(&'a SimpleCommand, CommandScope),
-    /// A shell command, or a piece of one, that cannot be read.
+    /// A shell command, or a piece of one, that cannot be parsed.
     Unparsed,
     Read(&'a FoldedPath<'a>),
     /// A file that only the shell knows.
@@ -71,15 +71,15 @@ pub(crate) enum RequestPart<'a> {
     Fetch(&'a WebAddress),
     /// An agent of this type.
     Agent(&'a str),
-    /// What only rules on the tool's name speak of.
+    /// Something that only rules for the tool's name can match.
     Other,
 }
 
-/// Whether a simple command is a whole command line, so that its words say everything about it.
+/// Whether a simple command is a whole command line, so that its words determine everything it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommandScope {
     WholeLine,
-    /// Others may change its folder, or feed it.
+    /// Other commands may change its folder or its input.
     PartOfLine,
 }
 

@@ -1,4 +1,4 @@
-//! A call as a person writes it down to ask about: a tool, and what it would be given.
+//! Parses a call as written by a person: a tool and its argument.
 
 use std::path::Path;
 
@@ -16,25 +16,25 @@ pub struct RequestParseError {
 }
 
 impl PermissionRequest {
-    /// Reads a call such as `shell(git push)` or `edit(src/a.rs)`. Relative paths begin in `cwd`; where they really
-    /// lead is for the caller to find out.
+    /// Parses a call such as `shell(git push)` or `edit(src/a.rs)`. Paths are relative to `cwd`; the caller must
+    /// resolve their links.
     pub fn parse(text: &str, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
         let text = text.trim();
         match text.split_once('(') {
             Some((tool, rest)) => match rest.strip_suffix(')') {
-                Some(given) => PermissionRequest::of(tool.trim_end(), Some(given), cwd),
-                None => Err(problem(text, "its last parenthesis is missing")),
+                Some(argument) => PermissionRequest::of(tool.trim_end(), Some(argument), cwd),
+                None => Err(problem(text, "the closing parenthesis is missing")),
             },
             None => PermissionRequest::of(text, None, cwd),
         }
     }
 
-    /// A call of a tool with what it is given: a command, a path, an address.
-    pub fn of(tool: &str, given: Option<&str>, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
+    /// A call of a tool with its argument: a command, a path, an address.
+    pub fn of(tool: &str, argument: Option<&str>, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
         let (kind, tool) = pattern::tool_of_name(tool).map_err(|why| problem(tool, &why))?;
-        let given = given.filter(|given| !given.trim().is_empty());
+        let argument = argument.filter(|argument| !argument.trim().is_empty());
         let missing = |what: &str| problem(&tool, &format!("it does not say {what}"));
-        let acts = match (kind, given) {
+        let acts = match (kind, argument) {
             (ToolCallKind::Shell, Some(command)) => {
                 vec![RequestedAct::Shell {
                     command: command.into(),
@@ -44,7 +44,7 @@ impl PermissionRequest {
             }
             (ToolCallKind::Read, Some(path)) => vec![RequestedAct::Read(cwd.join(path))],
             (ToolCallKind::Edit, Some(path)) if tool == "create" => vec![RequestedAct::Edit(cwd.join(path))],
-            // What a file is changed in is shown.
+            // An edit shows the text around the change.
             (ToolCallKind::Edit, Some(path)) => {
                 vec![RequestedAct::Read(cwd.join(path)), RequestedAct::Edit(cwd.join(path))]
             }

@@ -1,4 +1,4 @@
-//! The tools an agent has.
+//! The tools that an agent has.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use protocol::PermissionMode;
 pub struct AgentRole {
     /// The only tools it has; every tool when absent.
     pub tools: Option<BTreeSet<String>>,
-    /// Tools it does not have, whatever else is said.
+    /// Tools it does not have, even if listed in `tools`.
     pub denied: BTreeSet<String>,
-    /// A mode that counts instead of the session's where it is narrower.
+    /// A mode that replaces the session's if it is stricter.
     pub mode: Option<PermissionMode>,
 }
 

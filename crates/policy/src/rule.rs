@@ -1,4 +1,4 @@
-//! One rule: which calls it matches, what it says of them, and where it came from.
+//! One rule: its pattern, effect and source.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,32 +15,32 @@ const LONGEST: usize = 4096;
 /// A rule.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// What it says of the calls it matches.
+    /// Its effect on the calls it matches.
     pub effect: RuleEffect,
-    /// The rule, such as `shell(git *)`; a tool that others call `Bash` goes by our name.
+    /// The rule, such as `shell(git *)`, with Bosun's name of the tool.
     pub text: String,
-    /// Where it came from.
+    /// Its source.
     pub source: RuleSource,
     pattern: Arc<RulePattern>,
 }
 
-/// How a rule is read: in doubt, what permits does not match and what forbids does.
+/// Whether a rule permits or forbids. In doubt, the former does not match and the latter does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RulePolarity {
     Permits,
     Forbids,
 }
 
-/// Where a rule came from, strongest first. Of two that decide alike, the stronger one is named.
+/// The source of a rule, strongest first. Of two rules with the same effect, the stronger one is reported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleSource {
     /// Bosun itself.
     BuiltIn,
-    /// The file of whoever manages the machine.
+    /// A managed settings file.
     Managed(PathBuf),
     /// The command line, or a file that it named.
     Flag,
-    /// A person, while the session ran.
+    /// The user, while the session ran.
     Session,
     /// The user's file for this project.
     Local(PathBuf),
@@ -73,20 +73,20 @@ impl Rule {
         Ok(Rule { effect, text, source, pattern: Arc::new(pattern) })
     }
 
-    /// The tool it names, if Bosun has none of that name and none can come from a server or by a pattern.
+    /// The tool it names, if Bosun has no such tool, and it is neither a pattern nor an MCP server's.
     pub fn unknown_tool(&self) -> Option<&str> {
         let tool = self.text.split_once('(').map_or(self.text.as_str(), |(tool, _)| tool);
         let may_come = tool.contains('*') || tool.starts_with("mcp__");
         (!may_come && !pattern::is_known(tool)).then_some(tool)
     }
 
-    /// Whether it speaks of this part of a call.
-    pub(crate) fn matches(&self, tool: &str, part: &RequestPart<'_>, place: &PatternBase<'_>) -> RuleMatch {
-        let strength = match self.effect {
+    /// Whether it matches this part of a call.
+    pub(crate) fn matches(&self, tool: &str, part: &RequestPart<'_>, base: &PatternBase<'_>) -> RuleMatch {
+        let polarity = match self.effect {
             RuleEffect::Allow => RulePolarity::Permits,
             RuleEffect::Ask | RuleEffect::Deny => RulePolarity::Forbids,
         };
-        self.pattern.matches(tool, part, place, strength)
+        self.pattern.matches(tool, part, base, polarity)
     }
 
     pub(crate) fn pattern(&self) -> &RulePattern {
@@ -110,7 +110,7 @@ fn read(text: &str) -> Result<(RulePattern, String), String> {
         return Err(format!("it is longer than {LONGEST} bytes"));
     }
     if text.contains(char::is_control) {
-        return Err("it has a control character in it".into());
+        return Err("it contains a control character".into());
     }
     let Some((tool, rest)) = text.split_once('(') else {
         let stray = text.contains(')');
@@ -122,14 +122,14 @@ fn read(text: &str) -> Result<(RulePattern, String), String> {
 
 const UNBALANCED: &str = "its parentheses do not match; write \\( or \\) to mean the character";
 
-/// Whether every parenthesis that stands open is closed; quoted ones do not count.
+/// Whether parentheses are balanced; quoted ones are ignored.
 fn is_balanced(inner: &str) -> bool {
     let (mut open, mut quote) = (0_usize, None);
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
         match (c, quote) {
             ('\\', None | Some('"')) => {
-                // A backslash at the very end would quote the last parenthesis of the rule.
+                // A backslash at the very end would escape the rule's closing parenthesis.
                 if chars.next().is_none() {
                     return false;
                 }

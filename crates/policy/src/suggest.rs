@@ -1,4 +1,4 @@
-//! The narrowest rule that a person may want always: wide enough to be useful, never wider than what it is like.
+//! Suggests a rule that the user may want to keep: wide enough to be useful, never wider than calls of the same kind.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::request::RequestPart;
 use crate::shell::{ShellWord, SimpleCommand};
 use crate::{Policy, Rule, RuleSource};
 
-/// Programs whose first word says what they do.
+/// Programs whose first argument is a subcommand.
 #[rustfmt::skip]
 const HAVE_SUBCOMMANDS: [&str; 35] = [
     "apt", "apt-get", "aws", "az", "brew", "bun", "bundle", "cargo", "composer", "deno", "docker", "dotnet", "flutter",
@@ -17,7 +17,7 @@ const HAVE_SUBCOMMANDS: [&str; 35] = [
     "pip", "pnpm", "podman", "poetry", "rustup", "terraform", "uv",
 ];
 
-/// Words after which the next one says what they do.
+/// Subcommands that have subcommands themselves.
 const NESTED_SUBCOMMANDS: [(&str, &[&str]); 9] = [
     ("npm", &["run", "run-script"]),
     ("pnpm", &["run"]),
@@ -30,11 +30,11 @@ const NESTED_SUBCOMMANDS: [(&str, &[&str]); 9] = [
     ("python", &["-m"]),
 ];
 
-/// Programs that nobody should permit for ever with a keystroke.
+/// Programs that must not be permanently allowed with a keystroke.
 const NEVER_SUGGESTED: [&str; 12] =
     ["sudo", "doas", "su", "rm", "dd", "mkfs", "shred", "eval", "exec", "source", ".", "bosun"];
 
-/// A rule that would allow the part, if there is a good one. It is tried before it is offered.
+/// A rule that would allow the part, if there is a good one. The rule is tested before it is offered.
 pub(crate) fn suggest_rule(policy: &Policy, tool: &str, part: &RequestPart<'_>) -> Option<String> {
     let text = match part {
         RequestPart::Command(simple, _) | RequestPart::ReadOnlyCommand(simple, _) => command(simple)?,
@@ -42,7 +42,7 @@ pub(crate) fn suggest_rule(policy: &Policy, tool: &str, part: &RequestPart<'_>) 
         RequestPart::Edit(file) => format!("edit({})", files(policy, file.path)?),
         RequestPart::Fetch(address) => format!("fetch({})", address.display()),
         RequestPart::Agent(name) => format!("task({name})"),
-        // Such a rule would allow tools of ours as well, which do something else.
+        // Such a rule would also allow built-in tools, which do something else.
         RequestPart::Other if is_family(tool) => return None,
         RequestPart::Other => tool.to_owned(),
         RequestPart::Unparsed | RequestPart::ReadUnknown | RequestPart::EditUnknown => return None,
@@ -69,7 +69,7 @@ fn command(simple: &SimpleCommand) -> Option<String> {
     Some(format!("shell({} *)", join(&begin)))
 }
 
-/// How many words after the program say what it does; none where only the whole command does.
+/// How many words after the program belong to the subcommand; `None` if only the whole command can be allowed.
 fn depth(program: &str, args: &[&str]) -> Option<usize> {
     let deeper =
         NESTED_SUBCOMMANDS.iter().find(|(name, _)| *name == program).map_or(&[] as &[&str], |(_, words)| *words);
@@ -86,7 +86,7 @@ fn is_plain(word: &str) -> bool {
     !word.starts_with('-') && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:./".contains(c))
 }
 
-/// The words up to the first that is not known.
+/// The words up to the first unknown one.
 fn known(args: &[ShellWord]) -> Vec<&str> {
     let mut known = Vec::new();
     for word in args {
@@ -102,7 +102,7 @@ fn join(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The folder of a file; the file alone where the folder is the top, or one that holds more than a project.
+/// A pattern for a file's folder, or for the file alone if the folder is the project's top or contains it.
 fn files(policy: &Policy, path: &Path) -> Option<String> {
     let written = |path: &Path| Some(escaped(path.to_str()?));
     let folder = path.parent()?;

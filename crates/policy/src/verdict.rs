@@ -1,4 +1,4 @@
-//! The answer to a request, and why.
+//! The answer to a request, and its reason.
 
 use protocol::{PermissionMode, RuleEffect};
 
@@ -7,47 +7,47 @@ use crate::Rule;
 /// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// May it, may it not, or must a person say so.
+    /// Whether it is allowed, denied, or needs the user's decision.
     pub effect: RuleEffect,
-    /// What decided.
+    /// The basis of the decision.
     pub basis: VerdictBasis,
-    /// The part of the call that decided, as people read it: a command of a pipeline, a path, a host.
+    /// The part of the call that decided, for display: a command of a pipeline, a path, a host.
     pub part: String,
-    /// A rule that would allow this part and its like; none where it is allowed, and where no rule may.
+    /// A rule that would allow this part and similar ones; `None` if it is allowed, or no rule can allow it.
     pub rule: Option<String>,
-    /// The other parts of the call that are as strict, each once; empty for a part.
+    /// The other parts of the call with the same effect, without duplicates; empty for a part.
     pub others: Vec<Verdict>,
 }
 
-/// What decided.
+/// The basis of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VerdictBasis {
     /// A rule.
     Rule(Box<Rule>),
-    /// A deny or ask rule that may be meant; only running the command would tell.
+    /// A deny or ask rule that may match; only running the command would tell.
     Possible(Box<Rule>),
-    /// No rule: the mode.
+    /// The mode, since no rule matches.
     Mode(PermissionMode),
-    /// The mode, whatever this rule allows at other times.
+    /// The mode, which overrules this allow rule.
     Overruled(Box<Rule>, PermissionMode),
-    /// A command that only looks at files of the workspace.
+    /// A command that only reads files of the workspace.
     ReadOnly,
-    /// No rule, and it lies outside the workspace.
+    /// No rule matches, and it is outside the workspace.
     Outside,
-    /// The command cannot be read, or may do more than it shows; the words say why.
+    /// The command cannot be parsed, or may do more than it shows; with the reason.
     Unclear(String),
-    /// It would reach what controls the agent itself.
+    /// It would reach files that control Bosun.
     Controls,
-    /// A machine that is not public, which no rule names.
+    /// A machine that is not public and that no rule names.
     Private,
     /// The agent does not have the tool.
     AgentRole,
-    /// A hook wants a person to decide; the words say why.
+    /// A hook asks for the user's decision; with the reason.
     Hook(String),
 }
 
 impl VerdictBasis {
-    /// Its kind in one word, for programs.
+    /// Its kind, for programs.
     pub fn as_str(&self) -> &'static str {
         match self {
             VerdictBasis::Rule(_) => "rule",
@@ -80,7 +80,7 @@ impl VerdictBasis {
 }
 
 impl Verdict {
-    /// Why, in one line for people: every part that nobody decided, or that is denied.
+    /// The reason in one line for people, with every part that needs a decision or is denied.
     pub fn reason(&self) -> String {
         if self.effect == RuleEffect::Allow || self.others.is_empty() {
             return self.own_reason();
@@ -95,7 +95,7 @@ impl Verdict {
         }
     }
 
-    /// The rules that together would allow the call and its like; none where no rule may allow one of its parts.
+    /// The rules that together would allow the call and similar ones; empty if no rule can allow one of its parts.
     pub fn rules(&self) -> Vec<String> {
         let rules: Option<Vec<String>> =
             std::iter::once(self).chain(&self.others).map(|part| part.rule.clone()).collect();
@@ -108,12 +108,12 @@ impl Verdict {
         all
     }
 
-    /// Why this part alone is decided so.
+    /// The reason for this part alone.
     fn own_reason(&self) -> String {
         let part = &self.part;
         match &self.basis {
             VerdictBasis::Rule(rule) => format!("`{part}`: {rule}"),
-            VerdictBasis::Possible(rule) => format!("`{part}` may be what this is about: {rule}"),
+            VerdictBasis::Possible(rule) => format!("`{part}` may match this rule: {rule}"),
             VerdictBasis::Mode(mode) => format!("no permission rule matches `{part}` (mode: {mode})"),
             VerdictBasis::Overruled(rule, mode) => {
                 format!("`{part}`: mode {mode} forbids it and overrules {rule}")
@@ -122,11 +122,11 @@ impl Verdict {
             VerdictBasis::Outside if self.effect == RuleEffect::Deny => format!("`{part}` is outside the workspace"),
             VerdictBasis::Outside => format!("no permission rule matches `{part}`, which is outside the workspace"),
             VerdictBasis::Unclear(why) => format!("`{part}`: {why}"),
-            VerdictBasis::Controls => format!("`{part}` reaches what controls Bosun itself, and no agent may"),
+            VerdictBasis::Controls => format!("`{part}` reaches what controls Bosun itself, which no agent may do"),
             VerdictBasis::Private => {
                 format!("`{part}` is on this machine or its network, or is not a public address, and no rule names it")
             }
-            VerdictBasis::Hook(why) => format!("a hook wants a person to decide about `{part}`: {why}"),
+            VerdictBasis::Hook(why) => format!("a hook asks for your decision about `{part}`: {why}"),
             VerdictBasis::AgentRole => format!("this agent does not have the tool `{part}`"),
         }
     }

@@ -1,4 +1,4 @@
-//! Agent definitions: what an agent is told, what it may use, and where that was written.
+//! Agent definitions: prompt, tools, limits and the source of each definition.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Budget, HookSpec, Isolation, PermissionMode, ReasoningEffort};
 
-/// An agent definition, whichever file format it came in. Every field is part of what the agent is, so the definition
-/// that an agent was started with is kept with its session.
+/// An agent definition, independent of its file format. The session stores the definition that an agent was started
+/// with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentSpec {
     /// The name it is started by: lower case letters, digits, `-` and `_`.
     pub name: String,
-    /// When to use it, for whoever chooses.
+    /// When to use it, for the model or user who chooses an agent.
     pub description: String,
-    /// What it is told besides what every agent is told.
+    /// Its instructions, in addition to those that every agent gets.
     pub prompt: String,
     /// The only tools it has; every tool when absent.
     pub tools: Option<Vec<String>>,
-    /// Tools it does not have, whatever else is said.
+    /// Tools it does not have, even if `tools` lists them.
     pub denied: Vec<String>,
     /// Which agents it may start.
     pub spawns: SpawnPolicy,
-    /// Models it is to be run with, the first that is available; the session's when empty.
+    /// Models to run it with: the first that is available; the session's when empty.
     pub models: Vec<String>,
-    /// Which model it would like when neither a call nor its file names one.
+    /// Which model it prefers when neither a call nor its file names one.
     pub model_preference: ModelPreference,
     /// How hard its model should think.
     pub effort: Option<ReasoningEffort>,
@@ -34,13 +34,13 @@ pub struct AgentSpec {
     pub max_turns: Option<u32>,
     /// A mode that narrows the session's for this agent.
     pub permission: Option<PermissionMode>,
-    /// Whether it runs in the background when a call does not say.
+    /// Whether it runs in the background unless a call says otherwise.
     pub background: bool,
     /// What it and everything below it may spend.
     pub budget: Budget,
-    /// Skills whose text it is given.
+    /// Skills whose text is added to its prompt.
     pub skills: Vec<String>,
-    /// Hooks that hold for it alone.
+    /// Hooks that apply only to it.
     pub hooks: Vec<HookSpec>,
     /// Whether a person may run it.
     pub user_invocable: bool,
@@ -49,14 +49,14 @@ pub struct AgentSpec {
     /// Whether it works in a checkout of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// What it asks for and this version cannot do; starting it is refused with these words.
+    /// Features it requires that this version does not support; starting it is refused with this list.
     pub unsupported: Vec<String>,
-    /// Where it was written.
+    /// Where it is defined.
     pub source: DefinitionSource,
 }
 
 impl AgentSpec {
-    /// A name in the one form that names of agents are kept and compared in: small letters, with dashes for blanks,
+    /// Returns the normal form in which agent names are stored and compared: lower case, with dashes for spaces,
     /// underscores and dots.
     pub fn normalize_name(written: &str) -> String {
         let plain = |c: char| match c {
@@ -68,7 +68,7 @@ impl AgentSpec {
     }
 }
 
-/// Which agents an agent may start. The depth and the number are the session's to limit.
+/// Which agents an agent may start. The session limits their depth and number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SpawnPolicy {
@@ -92,7 +92,7 @@ impl SpawnPolicy {
     }
 }
 
-/// Which model an agent would like best when nobody names one.
+/// Which model an agent prefers when no model is named.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ModelPreference {
@@ -105,7 +105,7 @@ pub enum ModelPreference {
     Other,
 }
 
-/// Where a definition was written.
+/// Where a definition comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum DefinitionSource {
@@ -131,7 +131,7 @@ pub enum DefinitionSource {
     },
     /// The command line.
     Flag,
-    /// A catalogue on the network.
+    /// A remote catalog.
     Remote {
         /// Its address.
         url: String,
@@ -143,14 +143,14 @@ impl fmt::Display for DefinitionSource {
         match self {
             DefinitionSource::BuiltIn => f.write_str("built in"),
             DefinitionSource::User { path } | DefinitionSource::Project { path } => f.write_str(path),
-            DefinitionSource::Plugin { plugin, path } => write!(f, "{path} of the plugin {plugin}"),
+            DefinitionSource::Plugin { plugin, path } => write!(f, "{path} in plugin {plugin}"),
             DefinitionSource::Flag => f.write_str("the command line"),
             DefinitionSource::Remote { url } => f.write_str(url),
         }
     }
 }
 
-/// The digest of an agent definition: a session keeps each definition it used once, under this name.
+/// The digest of an agent definition, under which a session stores it once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct DefinitionId(pub String);
@@ -175,8 +175,8 @@ pub struct SkillSpec {
     pub model_invocable: bool,
     /// Whether a person may name it.
     pub user_invocable: bool,
-    /// Tools that it says it needs, in its own words; they allow nothing.
+    /// Tools that it says it needs, as written; they grant no permission.
     pub allowed_tools: Vec<String>,
-    /// Where it was written.
+    /// Where it is defined.
     pub source: DefinitionSource,
 }

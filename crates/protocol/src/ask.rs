@@ -1,4 +1,4 @@
-//! Asks: what only a person can decide. An ask belongs to one tool call, and its id is made from that call.
+//! Asks: decisions that only a person can make. An ask belongs to one tool call, and its id is derived from that call.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallId, PlanAction, Timestamp};
 
-/// The name of an ask: a digest of its session, task and exact call, so that a decision can cover no other.
+/// The id of an ask: a digest of its session, task and exact call, so that a decision cannot apply to another call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct AskId(pub String);
 
 impl AskId {
-    /// Its beginning, enough to tell it from others at a command line.
+    /// A prefix, long enough to identify the ask on a command line.
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
     }
@@ -26,17 +26,17 @@ impl fmt::Display for AskId {
     }
 }
 
-/// Something that a tool call waits to have decided.
+/// A decision that a tool call is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {
-    /// Its name.
+    /// Its id.
     pub id: AskId,
     /// The call that waits.
     pub call: CallId,
     /// What is asked.
     pub subject: AskSubject,
-    /// When it is decided by default; never when absent.
+    /// When the default decision is taken; never when absent.
     pub until_at: Option<Timestamp>,
 }
 
@@ -50,36 +50,36 @@ pub enum AskSubject {
         tool: String,
         /// Its arguments, exactly as the model wrote them.
         input: String,
-        /// Why it is not simply allowed, for people.
+        /// Why it needs permission, for people.
         reason: String,
-        /// The rules that together would allow this call and its like; none where no rule may.
+        /// The rules that together would allow this call and similar ones; empty where no rule can.
         #[serde(alias = "rule", deserialize_with = "one_or_several")]
         rules: Vec<String>,
     },
-    /// A question of the model's own.
+    /// A question from the model.
     Question {
         /// The question.
         question: String,
-        /// Answers to choose from; any words when empty.
+        /// Answers to choose from; free text when empty.
         choices: Vec<String>,
     },
-    /// How the session goes on now that its plan is made.
+    /// How the session continues now that its plan is ready.
     Plan {
-        /// The plan in brief.
+        /// A summary of the plan.
         summary: String,
         /// The plan.
         plan: String,
-        /// What there is to choose from.
+        /// The actions to choose from.
         actions: Vec<PlanAction>,
-        /// What the model would choose.
+        /// The action that the model recommends.
         recommended: PlanAction,
-        /// What is chosen when nobody decides in time.
+        /// The action taken when the deadline passes.
         default_action: PlanAction,
     },
 }
 
 impl AskSubject {
-    /// Whether the call that asks has begun: one that asks for permission has not.
+    /// Whether the call that asks has started: a call that asks for permission has not.
     pub fn has_call_started(&self) -> bool {
         match self {
             AskSubject::Permission { .. } => false,
@@ -87,7 +87,7 @@ impl AskSubject {
         }
     }
 
-    /// What is decided when nobody decides in time.
+    /// The decision taken when the deadline passes.
     pub fn default_decision(&self) -> AskDecision {
         match self {
             AskSubject::Permission { .. } | AskSubject::Question { .. } => AskDecision::Deny { message: String::new() },
@@ -102,16 +102,16 @@ impl AskSubject {
 pub enum AskDecision {
     /// The call may run.
     Allow {
-        /// Rules that the session follows from now on.
+        /// Rules to add to the session.
         #[serde(default, alias = "rule", deserialize_with = "one_or_several", skip_serializing_if = "Vec::is_empty")]
         rules: Vec<String>,
-        /// Other arguments that it runs with; they are judged like any. As the model wrote them when absent.
+        /// Replacement arguments, checked like any others; the model's own arguments when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<String>,
     },
     /// The call may not run, the question is not answered, or the plan is not good enough.
     Deny {
-        /// What the model should know; may be empty.
+        /// A message for the model; may be empty.
         #[serde(default)]
         message: String,
     },
@@ -120,14 +120,14 @@ pub enum AskDecision {
         /// The answer.
         text: String,
     },
-    /// The plan is good, and this comes next.
+    /// The plan is approved, and this action follows.
     Proceed {
-        /// How the session goes on.
+        /// The action.
         action: PlanAction,
     },
 }
 
-/// Reads a list of texts, of which older files hold one or none.
+/// Reads a list of strings; older files hold a single string or null.
 fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
     struct OneOrMoreVisitor;
 
@@ -135,7 +135,7 @@ fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D
         type Value = Vec<String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of texts, one text, or nothing")
+            f.write_str("a list of strings, one string, or null")
         }
 
         fn visit_unit<E: de::Error>(self) -> Result<Vec<String>, E> {
@@ -164,12 +164,12 @@ fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D
 pub enum DecidedBy {
     /// A person, or a program that acts for one.
     User,
-    /// Nobody did in time.
+    /// The deadline passed.
     Deadline,
 }
 
 impl AskDecision {
-    /// Whether it can be the decision on such a subject.
+    /// Whether it is a valid decision on such a subject.
     pub fn fits(&self, subject: &AskSubject) -> bool {
         match (self, subject) {
             (AskDecision::Deny { .. }, _)

@@ -1,17 +1,17 @@
-//! Text that has been cut to a stated size. What a model sees is made of clips.
+//! Text that has been cut to a maximum size. What a model sees is made of clips.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Text of a known greatest size. A raw `String` does not fit where a clip is asked for.
+/// Text of a known maximum size. A separate type, so that a raw `String` cannot be passed instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Clip(String);
 
 impl Clip {
-    /// Cuts `text` to at most `max` bytes, keeping its head and its tail and saying what was left out.
+    /// Cuts `text` to at most `max` bytes, keeping its head and tail with a note of how much was left out.
     pub fn new(text: &str, max: usize) -> Clip {
         Clip(clip_middle(text, max))
     }
@@ -21,7 +21,7 @@ impl Clip {
         &self.0
     }
 
-    /// Gives the text away.
+    /// Returns the text.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -33,7 +33,7 @@ impl fmt::Display for Clip {
     }
 }
 
-/// Room for the line that says what was left out.
+/// Room for the note of how much was left out.
 const NOTE: usize = 64;
 
 /// Keeps the first and the last part of `text`, at most `max` bytes with the note between them.

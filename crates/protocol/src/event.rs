@@ -15,10 +15,10 @@ use crate::{
     WrapUpReason,
 };
 
-/// An event as the kernel decides it: which task it is about, and when.
+/// An event with its task and time, as the kernel decides it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The task it is about; the root for what concerns the session.
+    /// The task it is about; the root for events about the session.
     pub task: TaskId,
     /// When it was decided.
     pub at: Timestamp,
@@ -29,7 +29,7 @@ pub struct LogEntry {
 /// An event as every reader gets it: `{v, seq, session, task, at, type, …}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
-    /// The version of the event's own form.
+    /// The version of the event format.
     pub v: u32,
     /// Its place in the session's log, from 1, without gaps.
     pub seq: u64,
@@ -40,7 +40,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// The form that events are written in today.
+    /// The current version of the event format.
     pub const VERSION: u32 = 1;
 }
 
@@ -71,7 +71,7 @@ impl JsonSchema for Envelope {
             "description": "An event as every reader gets it.",
             "type": "object",
             "properties": {
-                "v": { "type": "integer", "description": "The version of the event's own form." },
+                "v": { "type": "integer", "description": "The version of the event format." },
                 "seq": { "type": "integer", "description": "Its place in the session's log, from 1, without gaps." },
                 "session": generator.subschema_for::<SessionId>(),
                 "task": generator.subschema_for::<TaskId>(),
@@ -107,11 +107,11 @@ impl<'de> Deserialize<'de> for Envelope {
 pub enum Event {
     /// The session began.
     SessionOpened(SessionConfig),
-    /// A process took the session over; everything that ran under an older fence is interrupted.
+    /// A process adopted the session; everything that ran under an older fence is interrupted.
     SessionAdopted {
         /// The new owner's number.
         fence: Fence,
-        /// How it runs the session.
+        /// Its configuration for the session.
         config: SessionConfig,
     },
     /// The session began as a copy of another.
@@ -119,12 +119,12 @@ pub enum Event {
         /// The other.
         from: SessionId,
     },
-    /// The session takes no new tasks until it is adopted or prompted again.
+    /// The session accepts no new tasks until it is adopted or prompted again.
     AdmissionClosed,
-    /// The session takes new tasks again.
+    /// The session accepts new tasks again.
     AdmissionOpened,
 
-    /// An agent of this definition is used for the first time.
+    /// The session uses this agent definition for the first time.
     AgentDefined {
         /// Its digest.
         id: DefinitionId,
@@ -132,11 +132,11 @@ pub enum Event {
         spec: Box<AgentSpec>,
     },
 
-    /// The task goes on as another agent, from its next activation on.
+    /// The task uses another agent definition from its next activation on.
     AgentSelected {
-        /// What the agent is called.
+        /// The agent's name.
         agent: String,
-        /// Its definition; none for the session's usual agent.
+        /// Its definition; none for the default root agent.
         #[serde(default)]
         definition: Option<DefinitionId>,
         /// The model that performs it; the session's when absent.
@@ -144,24 +144,24 @@ pub enum Event {
         model: Option<ModelUse>,
     },
 
-    /// A client began work of its own, or said something of it.
+    /// A client registered or updated an external task.
     ExternalTaskChanged {
-        /// The work as it stands.
+        /// The external task after the change.
         external_task: Box<ExternalTask>,
     },
-    /// Nobody has use for an ended external task's record any more.
+    /// The record of an ended external task was removed.
     ExternalTaskForgotten {
         /// The external task.
         id: ExternalTaskId,
     },
 
-    /// A task was made; it is queued.
+    /// A task was created; it is queued.
     TaskCreated(Box<TaskSpec>),
-    /// The task's result goes to its parent's inbox instead of to a waiting parent.
+    /// The task's result goes to its parent's inbox instead of to a waiting call.
     TaskPromoted,
-    /// The task cannot ask its model for now.
+    /// The task cannot call its model for now.
     TaskParked {
-        /// When it resumes by itself; absent when only a person can change that.
+        /// When it resumes automatically; absent when a person must act first.
         #[serde(default)]
         until_at: Option<Timestamp>,
         /// What it waits for.
@@ -170,11 +170,11 @@ pub enum Event {
     },
     /// The task's owner died, or its lease ended.
     TaskInterrupted,
-    /// An idle task was woken, or an interrupted or parked one queues to go on.
+    /// An idle task was woken, or an interrupted or parked one is queued to continue.
     TaskRequeued,
     /// A task that lent its slot while it waited has one again.
     SlotRegained,
-    /// Somebody asked the task to stop.
+    /// The task was asked to stop.
     CancelRequested {
         /// Who.
         by: CancelBy,
@@ -184,14 +184,14 @@ pub enum Event {
         #[serde(default)]
         until_at: Option<Timestamp>,
     },
-    /// The running task has shown no sign of life for a while.
+    /// The running task has been silent for too long.
     TaskStalled {
         /// Since when.
         since_at: Timestamp,
     },
-    /// The task shows signs of life again.
+    /// The task is active again.
     TaskUnstalled,
-    /// A person has no use for the ended task's record any more; views leave it out.
+    /// The user removed the record of the ended task; views leave it out.
     TaskForgotten,
     /// The task ended for good.
     TaskFinished {
@@ -206,23 +206,23 @@ pub enum Event {
         /// Which attempt.
         attempt: Attempt,
     },
-    /// The hooks on an activation's start have run. What they said comes before its first turn.
+    /// The start hooks of an activation have run. Their output comes before its first turn.
     StartHooksRan {
         /// Which activation.
         activation: Activation,
-        /// What they said.
+        /// The context that they returned.
         context: Vec<String>,
     },
-    /// The hooks on an activation's stop have run for the last time.
+    /// The stop hooks of an activation have run for the last time.
     StopHooksRan {
         /// Which activation.
         activation: Activation,
     },
-    /// The activation would have ended, and goes on.
+    /// The activation would have ended, but was told to continue.
     StopBlocked {
-        /// Who held it.
+        /// Who blocked the end.
         by: StopBlocker,
-        /// What it is told.
+        /// The message to the agent.
         reason: String,
     },
     /// An activation ended; its result is delivered.
@@ -251,40 +251,40 @@ pub enum Event {
         /// The pieces of mail.
         mail: Vec<MailId>,
     },
-    /// Mail will never be read, since its reader ended.
+    /// Mail will never be read, because its reader has ended.
     MailExpired {
         /// The mail.
         mail: MailId,
     },
 
-    /// A model was asked.
+    /// A model request was started.
     TurnBegun {
         /// Which turn.
         turn: Turn,
         /// The model.
         model: String,
-        /// What was set aside for it.
+        /// The budget reserved for it.
         reserved: Cost,
-        /// What its tokens cost; none when that is not known.
+        /// The price of its tokens, if known.
         #[serde(default)]
         price: Option<Price>,
         /// Most tokens the answer may have.
         #[serde(default)]
         max_output: Option<u32>,
-        /// The tokens that were set aside for.
+        /// The tokens that the reservation covers.
         #[serde(default)]
         quoted: QuotedTokens,
     },
-    /// The answer is longer than was set aside for, and more was.
+    /// The answer is longer than reserved for, so the reservation was raised.
     TurnReservationRaised {
         /// Which turn.
         turn: Turn,
-        /// What is set aside for it now.
+        /// The new reservation.
         reserved: Cost,
-        /// The output tokens that this covers.
+        /// The output tokens that it covers.
         output: u32,
     },
-    /// The task waits to ask its model: what is left of a budget is set aside for requests under way.
+    /// The task waits to call its model: the rest of a budget is reserved for other requests.
     BudgetAwaited,
     /// The model answered.
     TurnAnswered {
@@ -309,35 +309,35 @@ pub enum Event {
         fault: ModelFault,
         /// What happened, for people.
         message: String,
-        /// What the try is counted as.
+        /// The cost charged for the try.
         cost: Cost,
         /// The next try, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry: Option<RetryPlan>,
     },
 
-    /// Hooks changed what a call is run with, before it was judged.
+    /// Hooks changed a call's arguments before its permission check.
     CallRewritten {
         /// The call.
         call: CallId,
-        /// Its arguments from here on.
+        /// The new arguments.
         input: String,
     },
 
-    /// Another model answered than the one that was asked.
+    /// A different model answered than the one requested.
     ModelDiffered {
         /// Which turn.
         turn: Turn,
-        /// The model that was asked.
+        /// The requested model.
         asked: String,
         /// The model that answered, as its provider named it.
         answered: String,
     },
-    /// Most of what the task may spend is spent.
+    /// The task has spent most of its budget.
     BudgetLow {
         /// What was spent.
         spent: Cost,
-        /// What may be.
+        /// The budget.
         budget: Budget,
     },
     /// The activation has one last turn, without tools.
@@ -345,7 +345,7 @@ pub enum Event {
         /// Why.
         why: WrapUpReason,
     },
-    /// The model is no longer told everything of the conversation's beginning; the log still has it.
+    /// The model no longer gets the full beginning of the conversation; the log still has it.
     Compacted(Compaction),
 
     /// A tool call is about to run.
@@ -353,17 +353,17 @@ pub enum Event {
         /// The call.
         call: CallId,
     },
-    /// A tool call has its one answer.
+    /// A tool call was answered.
     CallAnswered {
         /// The call.
         call: CallId,
         /// The answer.
         answer: ToolResult,
-        /// What it left behind.
+        /// What the runtime observed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<Evidence>,
     },
-    /// The task's model is told of more tools from now on.
+    /// More tools are available to the task's model from now on.
     ToolsLoaded {
         /// Their names.
         tools: Vec<String>,
@@ -377,7 +377,7 @@ pub enum Event {
         on: Vec<TaskId>,
         /// Which of them must end.
         mode: WaitMode,
-        /// When the wait gives up.
+        /// When the wait times out.
         until_at: Option<Timestamp>,
     },
     /// A tool call's wait is over.
@@ -390,7 +390,7 @@ pub enum Event {
 
     /// A tool call waits for a person's decision; the task's slot is free meanwhile.
     AskOpened(Ask),
-    /// What a tool call waited for is decided.
+    /// An ask was decided.
     AskDecided {
         /// The ask.
         ask: AskId,
@@ -402,138 +402,138 @@ pub enum Event {
         by: DecidedBy,
     },
 
-    /// Rows of the `todos` table were made, changed or removed, whoever did it.
+    /// Rows of the `todos` table were added, changed or removed.
     TodosChanged {
         /// Who changed them.
         by: Principal,
         /// The rows as they are now.
         changed: Vec<Todo>,
-        /// Rows that are no longer there.
+        /// Rows that were removed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gone: Vec<TodoId>,
-        /// The last change of the file's own log of changes that this covers.
+        /// The last entry of the file's change log that this covers.
         #[serde(default)]
         upto: u64,
     },
-    /// The runtime begins to work through the todos.
+    /// A fleet started to work through the todos.
     FleetBegan(FleetConfig),
-    /// The task holds this todo.
+    /// The task claimed this todo.
     TodoClaimed {
         /// The todo.
         todo: TodoId,
-        /// The number of the claim: what an older one brings is refused.
+        /// The number of the claim; results of an older claim are refused.
         fence: u64,
     },
-    /// Whoever held the todo gives it back, and it will be tried again.
+    /// The worker gave the todo back, and it will be tried again.
     TodoReturned {
         /// The todo.
         todo: TodoId,
         /// The number of the claim.
         fence: u64,
-        /// What went wrong; nothing when the work was only broken off.
+        /// What went wrong; none when the work was only interrupted.
         failure: Option<String>,
     },
-    /// The todo is done, and what it was to satisfy holds.
+    /// The todo is done, and its expectations hold.
     TodoDone {
         /// The todo.
         todo: TodoId,
-        /// The number of the claim; none when an earlier run did it.
+        /// The number of the claim; none when the result of an earlier run is reused.
         #[serde(default)]
         fence: Option<u64>,
-        /// What it brought when an earlier run did it, if that is known.
+        /// The reused result of an earlier run, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reused: Option<ReusedResult>,
     },
-    /// The todo cannot be done as things are.
+    /// The todo is blocked.
     TodoBlocked {
         /// The todo.
         todo: TodoId,
         /// Why.
         why: BlockReason,
     },
-    /// What blocked the todo no longer does.
+    /// The todo is no longer blocked.
     TodoUnblocked {
         /// The todo.
         todo: TodoId,
     },
-    /// The runtime has done what it can with the todos.
+    /// The fleet ended.
     FleetEnded {
         /// How.
         end: FleetEnd,
     },
 
-    /// The task works in a checkout of its own, which was looked at.
+    /// The task works in its own checkout, which has been verified.
     WorkCheckedOut {
         /// Where it is.
         path: String,
-        /// The commit it began with.
+        /// The commit it started from.
         base: String,
     },
-    /// What the task changed in its checkout is kept as a commit.
+    /// The task's changes in its checkout were stored as a commit.
     WorkSealed {
-        /// The commit; the one it began with when nothing was changed.
+        /// The commit; the one it started from when nothing was changed.
         commit: String,
-        /// The files in which it differs from that; the first of them.
+        /// The changed files, up to a maximum number.
         #[serde(default)]
         files: Vec<String>,
     },
-    /// What a todo brought is in the merged tree.
+    /// The result of a todo was merged.
     WorkMerged {
         /// The todo.
         todo: TodoId,
-        /// The commit of the merge.
+        /// The merge commit.
         commit: String,
     },
 
-    /// The task made or changed an item of a list that others share; it is so already.
+    /// The task added or changed an item of a shared list; the list already holds the change.
     ItemChanged {
         /// The list.
         list: ListName,
         /// The item as it is now.
         item: Box<ListItem>,
     },
-    /// The session goes on in another mode.
+    /// The session mode changed.
     ModeChanged {
         /// The mode.
         mode: SessionMode,
         /// Who changed it.
         by: Principal,
     },
-    /// The session goes on with another model: its own agent, and every agent that wants no other.
+    /// The session's model changed: for the root, and for every agent that does not name another.
     ModelChanged {
-        /// The model, as `--model` takes it.
+        /// The model, as for `--model`.
         model: String,
         /// Who changed it.
         by: Principal,
     },
-    /// Results that came to a task at rest wait for more of them until then, and are read together.
+    /// Results for a resting task are held back for more of them, so that the task reads them together.
     WakeDelayed {
         /// When the task wakes at the latest.
         until_at: Timestamp,
     },
-    /// The root, on autopilot, was told to go on.
+    /// The root, on autopilot, was told to continue.
     AutopilotContinued {
-        /// How often since it was last given an objective.
+        /// How often for this objective.
         count: u32,
-        /// A digest of what there was to see of its work.
+        /// A digest of the observable state of its work.
         state: String,
     },
-    /// The root, on autopilot, does not go on by itself any more.
+    /// Autopilot stopped: the root is not told to continue any more.
     AutopilotStopped {
         /// Why.
         why: AutopilotStop,
-        /// How often it was told to go on.
+        /// How often it was told to continue.
         continues: u32,
     },
 
-    /// What the user may want to say next, as the root's model guesses.
+    /// The root's model suggested the user's next prompt.
     PromptSuggested {
-        /// The words.
+        /// The suggestion.
         text: String,
     },
-    /// What the agent says it is doing.
+    /// The agent reported what it is doing.
     IntentReported {
-        /// In its words.
+        /// The report.
         intent: String,
     },
 
@@ -542,13 +542,13 @@ pub enum Event {
     Unknown,
 }
 
-/// What a model is no longer told.
+/// A shortening of what a model gets of its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
-    /// How many messages at the conversation's beginning it concerns.
+    /// How many messages from the conversation's beginning are shortened.
     pub messages: u32,
-    /// What stands for all of them; without it only their tool output is left out.
+    /// The digest that replaces all of them; without it only their tool output is left out.
     #[serde(default)]
     pub digest: Option<String>,
     /// Why.
@@ -556,19 +556,19 @@ pub struct Compaction {
     pub cause: CompactionCause,
 }
 
-/// Why a model is told less.
+/// Why a conversation was compacted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CompactionCause {
     /// Its context window is nearly full.
     #[default]
     ContextFull,
-    /// Somebody asked for it.
+    /// The user asked for it.
     Requested,
 }
 
 impl CompactionCause {
-    /// What hooks know it as.
+    /// Its name in hook events.
     pub fn trigger(self) -> &'static str {
         match self {
             CompactionCause::ContextFull => "auto",
@@ -577,29 +577,29 @@ impl CompactionCause {
     }
 }
 
-/// How a session is run. A process that goes on with it takes over what it is not told otherwise.
+/// The configuration of a session. A process that resumes the session keeps every value it does not override.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionConfig {
     /// The folder it works in.
     pub cwd: String,
-    /// The model that is asked, as `--model` takes it.
+    /// The model, as for `--model`.
     pub model: String,
-    /// What becomes of calls that no rule speaks of.
+    /// The permission mode: what happens to tool calls that no rule matches.
     pub permission: PermissionMode,
-    /// The rules that its command line gave, oldest first.
+    /// The permission rules from its command line, oldest first.
     #[serde(default)]
     pub rules: Vec<RuleText>,
-    /// More folders that file tools may reach.
+    /// Additional folders that file tools may use.
     #[serde(default)]
     pub roots: Vec<String>,
     /// Whether the model may ask the user questions.
     #[serde(default = "yes")]
     pub ask_user: bool,
-    /// Most turns that the root and everything below it may take for one prompt of the user.
+    /// Most turns that the root and everything below it may take for one user prompt.
     #[serde(default)]
     pub max_turns: Option<u32>,
-    /// Most turns that one activation of the root may take, as its own definition says.
+    /// Most turns that one activation of the root may take, from its definition.
     #[serde(default)]
     pub root_turns: Option<u32>,
     /// How many agents there may be.
@@ -608,7 +608,7 @@ pub struct SessionConfig {
     /// What the root and everything below it may spend.
     #[serde(default)]
     pub budget: Budget,
-    /// How hard the model should think; as its provider likes when absent.
+    /// How hard the model should think; the provider's default when absent.
     #[serde(default)]
     pub effort: Option<ReasoningEffort>,
     /// The list that its agents share.
@@ -643,7 +643,7 @@ fn yes() -> bool {
     true
 }
 
-/// In which way a model call failed; the class decides what happens next.
+/// How a model call failed; this decides what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ModelFault {
@@ -651,7 +651,7 @@ pub enum ModelFault {
     Transient,
     /// No connection was made: the server is down, or the network is.
     Unreachable,
-    /// The server is there and cannot serve anybody for now.
+    /// The server is reachable but cannot serve requests for now.
     Overloaded,
     /// It may work after a while.
     RetryAfter {
@@ -663,15 +663,15 @@ pub enum ModelFault {
         /// When it resets.
         until_at: Timestamp,
     },
-    /// The key is wrong or was taken back.
+    /// The key is wrong or was revoked.
     Auth,
-    /// The conversation is longer than the model takes.
+    /// The conversation is longer than the model accepts.
     TooLong,
-    /// It will not work.
+    /// A retry will not help.
     Terminal,
-    /// Somebody stopped it.
+    /// It was cancelled.
     Cancelled,
-    /// Its owner died while it was under way.
+    /// Its owner died during the call.
     Interrupted,
 }
 

@@ -1,5 +1,5 @@
-//! External tasks: work that a client does itself, and only tells the session of. The session keeps what it was told, so that a
-//! client that comes back finds it again.
+//! External tasks: work that a client does itself and only reports to the session. The session stores the reports, so
+//! that a client that reconnects finds its tasks again.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::Timestamp;
 
-/// The name of an external task, as its client gave it; unique in its session.
+/// The id of an external task, chosen by its client; unique in its session.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ExternalTaskId(pub String);
@@ -24,43 +24,43 @@ impl fmt::Display for ExternalTaskId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalTask {
-    /// Its name.
+    /// Its id.
     pub id: ExternalTaskId,
-    /// What people call it.
+    /// Its display name.
     #[serde(default)]
     pub title: Option<String>,
     /// What it is for.
     pub description: String,
     /// Whether its client can be asked to stop it.
     pub cancellable: bool,
-    /// The connection that does it, or did it last.
+    /// The connection that owns it, or owned it last.
     pub owner: String,
-    /// How it stands.
+    /// Its state.
     pub state: ExternalTaskState,
-    /// The number of the client's latest word on it.
+    /// The number of the client's latest update.
     pub sequence: u64,
-    /// What part of it is under way, in its client's words.
+    /// The current phase, as its client names it.
     #[serde(default)]
     pub phase: Option<String>,
     /// How much of it is done, in percent.
     #[serde(default)]
     pub percent: Option<u8>,
-    /// What its client said of it last.
+    /// The latest message from its client.
     #[serde(default)]
     pub message: Option<String>,
-    /// When the session was first told of it.
+    /// When it was registered.
     pub started_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// When another connection took it up.
+    /// When another connection reclaimed it.
     #[serde(default)]
     pub reclaimed_at: Option<Timestamp>,
-    /// How long it was worked on before the state that it is in, in milliseconds.
+    /// How long it was worked on before its current state, in milliseconds.
     #[serde(default)]
     pub worked_ms: u64,
 }
 
-/// How an external task stands.
+/// The state of an external task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ExternalTaskState {
@@ -69,17 +69,17 @@ pub enum ExternalTaskState {
         /// Since when.
         since_at: Timestamp,
     },
-    /// Its client is there and does not work on it.
+    /// Its client is connected but does not work on it.
     Idle {
         /// Since when.
         since_at: Timestamp,
     },
-    /// Its client is gone; whoever registers it again takes it up.
+    /// Its client is gone; a client can reclaim it by registering it again.
     Orphaned {
         /// Since when.
         since_at: Timestamp,
     },
-    /// It is over.
+    /// It has ended.
     Ended {
         /// When.
         at: Timestamp,
@@ -92,13 +92,13 @@ pub enum ExternalTaskState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ExternalTaskEnd {
-    /// Well.
+    /// It completed.
     Completed {
-        /// What it brought.
+        /// Its result.
         #[serde(default)]
         result: Option<Value>,
     },
-    /// Badly.
+    /// It failed.
     Failed {
         /// Why, for people.
         error: String,
@@ -106,7 +106,7 @@ pub enum ExternalTaskEnd {
         #[serde(default)]
         code: Option<String>,
     },
-    /// Somebody stopped it.
+    /// It was cancelled.
     Cancelled {
         /// Why.
         #[serde(default)]
@@ -114,32 +114,32 @@ pub enum ExternalTaskEnd {
     },
 }
 
-/// What a client says of an external task.
+/// One change that a client reports about its external task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ExternalTaskProgress {
-    /// It works on it.
+    /// The client works on it.
     Running,
-    /// It does not work on it now.
+    /// The client does not work on it now.
     Idle,
-    /// This part of it is under way; none that has a name when absent.
+    /// The current phase changed; no named phase when absent.
     Phase {
-        /// The part.
+        /// The phase.
         #[serde(default)]
         phase: Option<String>,
     },
-    /// So much of it is done; nobody knows when absent.
+    /// The progress changed; unknown when absent.
     Percent {
         /// In percent.
         #[serde(default)]
         percent: Option<u8>,
     },
-    /// Something for people.
+    /// A message for people.
     Message {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// It is over.
+    /// It has ended.
     Ended {
         /// How.
         end: ExternalTaskEnd,
@@ -147,17 +147,17 @@ pub enum ExternalTaskProgress {
 }
 
 impl ExternalTask {
-    /// Whether it is over.
+    /// Whether it has ended.
     pub fn is_ended(&self) -> bool {
         matches!(self.state, ExternalTaskState::Ended { .. })
     }
 
-    /// Whether a connection is at it, busy or not.
+    /// Whether a connection owns it, busy or not.
     pub fn is_owned(&self) -> bool {
         matches!(self.state, ExternalTaskState::Running { .. } | ExternalTaskState::Idle { .. })
     }
 
-    /// The external task in another state from this moment on; the time that was worked on it is counted.
+    /// Returns the external task in another state, with the time worked so far added up.
     #[must_use]
     pub fn with_state(self, state: ExternalTaskState, now: Timestamp) -> ExternalTask {
         let worked = match self.state {
@@ -167,10 +167,10 @@ impl ExternalTask {
         ExternalTask { state, updated_at: now, worked_ms: self.worked_ms.saturating_add(worked), ..self }
     }
 
-    /// The external task once its client has said this.
+    /// Returns the external task after a reported change.
     #[must_use]
-    pub fn apply_progress(self, word: ExternalTaskProgress, now: Timestamp) -> ExternalTask {
-        match word {
+    pub fn apply_progress(self, progress: ExternalTaskProgress, now: Timestamp) -> ExternalTask {
+        match progress {
             ExternalTaskProgress::Running if matches!(self.state, ExternalTaskState::Running { .. }) => self,
             ExternalTaskProgress::Idle if matches!(self.state, ExternalTaskState::Idle { .. }) => self,
             ExternalTaskProgress::Running => self.with_state(ExternalTaskState::Running { since_at: now }, now),

@@ -1,26 +1,26 @@
-//! Texts that begin with a head: lines between two lines of three dashes, as definitions in Markdown do.
+//! Frontmatter: lines between two `---` lines at the beginning of a Markdown definition.
 
-/// A text, taken apart.
+/// A text, split into frontmatter and body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontMatter<'a> {
-    /// It has no head.
+    /// It has no frontmatter.
     Absent {
-        /// All of it.
+        /// The whole text.
         body: &'a str,
     },
-    /// Its head never ends.
+    /// Its frontmatter has no closing line.
     Unterminated,
     /// It has both.
     Present {
         /// The lines between the dashes; the first of them is the text's second line.
         head: &'a str,
-        /// What follows.
+        /// The rest of the text.
         body: &'a str,
     },
 }
 
 impl<'a> FrontMatter<'a> {
-    /// Takes a text apart. A mark of the byte order and ends of lines of either kind are fine.
+    /// Splits a text. A byte order mark and either kind of line ending are accepted.
     pub fn parse(text: &'a str) -> FrontMatter<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Some((first, rest)) = text.split_once('\n') else { return FrontMatter::Absent { body: text } };
@@ -37,7 +37,7 @@ impl<'a> FrontMatter<'a> {
         FrontMatter::Unterminated
     }
 
-    /// What a reader of the text is told: what follows the head, if there is one.
+    /// The text without its frontmatter.
     pub fn body(self) -> Option<&'a str> {
         match self {
             FrontMatter::Absent { body } | FrontMatter::Present { body, .. } => Some(body),

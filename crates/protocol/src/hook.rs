@@ -1,21 +1,21 @@
-//! Hooks: programs and addresses that are told what happens, and may say no.
+//! Hooks: programs and URLs that are notified of events, and can deny them.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a hook is told of.
+/// An event that a hook is called for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HookEvent {
-    /// A session begins, anew or again.
+    /// A session starts or is resumed.
     SessionStart,
     /// A session's run ends.
     SessionEnd,
-    /// A person gave the root a prompt.
+    /// The user gave the root a prompt.
     UserPromptSubmitted,
-    /// A tool call is about to be judged.
+    /// A tool call is about to be checked for permission.
     PreToolUse,
     /// A tool call was answered.
     PostToolUse,
@@ -37,9 +37,9 @@ pub enum HookEvent {
     Notification,
     /// A model or a tool failed.
     ErrorOccurred,
-    /// An item of a list is about to be made.
+    /// An item of a shared list is about to be created.
     TaskCreated,
-    /// An item of a list is about to be completed.
+    /// An item of a shared list is about to be completed.
     TaskCompleted,
     /// A teammate has nothing to do.
     TeammateIdle,
@@ -49,25 +49,25 @@ pub enum HookEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookSpec {
-    /// What it is told of.
+    /// The event it is called for.
     pub event: HookEvent,
-    /// Which of those: a tool's or an agent's name, as a pattern; all when absent.
+    /// A pattern for the tool's or agent's name; all events when absent.
     #[serde(default)]
     pub matcher: Option<String>,
-    /// What is run.
+    /// What it runs.
     pub action: HookAction,
-    /// How long it may take, its start included, in milliseconds.
+    /// How long it may take, including its start, in milliseconds.
     pub timeout_ms: u64,
     /// What its failure means.
     #[serde(default)]
     pub failure: HookFailure,
-    /// In which family's words it speaks.
+    /// Its JSON field names.
     #[serde(default)]
     pub dialect: HookDialect,
-    /// Where it was written: a file, with the place in it.
+    /// Where it is defined: a file, with the position in it.
     pub source: String,
-    /// The files of the project that it runs, as they were when the project was trusted. It runs with no others. They are
-    /// looked at anew in every run, so nobody writes them down.
+    /// The project files it runs, as they were when the project was trusted. It runs with no other content. They are
+    /// collected anew in every run, so they are not stored.
     #[serde(skip)]
     pub programs: Vec<HookProgram>,
 }
@@ -75,9 +75,9 @@ pub struct HookSpec {
 /// A file that a hook runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookProgram {
-    /// The file, from the folder that the hook runs in.
+    /// The file, relative to the folder that the hook runs in.
     pub path: String,
-    /// What it holds, in short.
+    /// The digest of its content.
     pub digest: String,
 }
 
@@ -89,43 +89,43 @@ pub enum HookAction {
     Command {
         /// The command.
         command: String,
-        /// The folder it runs in, from the project's top; the session's when absent.
+        /// The folder it runs in, relative to the project's root; the session's folder when absent.
         #[serde(default)]
         cwd: Option<String>,
-        /// Variables for it alone.
+        /// Additional environment variables.
         #[serde(default)]
         env: BTreeMap<String, String>,
     },
-    /// An address that JSON is posted to.
+    /// A URL that JSON is posted to.
     Http {
-        /// The address.
+        /// The URL.
         url: String,
         /// Headers; `$NAME` stands for a variable that `allowed_env` names.
         #[serde(default)]
         headers: BTreeMap<String, String>,
-        /// Variables that headers may hold.
+        /// Environment variables that headers may use.
         #[serde(default)]
         allowed_env: Vec<String>,
     },
-    /// A function of the program that drives the session. No file can name one.
+    /// A function of the client program that drives the session. No file can define one.
     Client {
-        /// What the program knows it by.
+        /// The client's id for it.
         id: String,
     },
 }
 
-/// What it means when a hook fails: cannot start, times out, ends with another code than 0 or 2, or says no JSON.
+/// What happens when a hook fails: it cannot start, times out, exits with a code other than 0 or 2, or prints no JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HookFailure {
-    /// Nothing: the work goes on.
+    /// Work continues.
     #[default]
     Open,
-    /// No: what the hook guards does not happen.
+    /// What the hook guards is denied.
     Closed,
 }
 
-/// The two families' words for the same things.
+/// The two sets of JSON field names that hooks use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum HookDialect {

@@ -1,4 +1,4 @@
-//! Ids are types, and print their kind.
+//! Typed ids that print their kind.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Why a text is not an id.
+/// A text that is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdError {
     kind: &'static str,
@@ -90,12 +90,12 @@ macro_rules! id {
 }
 
 id!(
-    /// One root conversation with its whole tree of tasks.
+    /// A root conversation with its whole tree of tasks.
     SessionId,
     "ses"
 );
 id!(
-    /// One piece of work in the registry.
+    /// A task in a session.
     TaskId,
     "task"
 );
@@ -126,7 +126,7 @@ ordinal!(
     "turn "
 );
 ordinal!(
-    /// The number of a session's current owner; a write that carries an older one is refused.
+    /// The number of a session's current owner; a write with an older number is refused.
     Fence(u64),
     "fence "
 );

@@ -1,5 +1,5 @@
-//! The words every other crate shares: ids, events, conversation content, task states, and the
-//! API's method table. Data only: nothing here waits, reads a clock or touches the machine.
+//! The types that all other crates share: ids, events, conversation content, task states, and the API's method table.
+//! Data only: nothing here waits, reads a clock or touches the machine.
 
 #![deny(missing_docs)]
 

@@ -16,23 +16,23 @@ const NAME_MAX: usize = 64;
 /// Which list: `session`, `project`, or `team:` and a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ListName {
-    /// That of one session.
+    /// The list of one session.
     #[default]
     Session,
-    /// That of the project which the folder belongs to.
+    /// The list of the project that the folder belongs to.
     Project,
-    /// That of a team.
+    /// The list of a team.
     Team(String),
 }
 
-/// Why a text names no list.
+/// A text that is not the name of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListNameError(String);
 
 impl fmt::Display for ListNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letters = "letters, digits, dots, dashes and underscores";
-        write!(f, "`{}` is not a list; there are session, project, and team:NAME with {letters} in it", self.0)
+        let allowed = "letters, digits, dots, dashes and underscores";
+        write!(f, "`{}` is not a list; use session, project, or team:NAME with {allowed} in NAME", self.0)
     }
 }
 
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for ListName {
     }
 }
 
-/// The id of an item: a small number within its list, in JSON a text.
+/// The id of an item: a small number within its list, written as a string in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(pub u32);
 
@@ -128,18 +128,18 @@ impl<'de> Deserialize<'de> for ItemId {
     }
 }
 
-/// How far an item is.
+/// The status of an item.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {
-    /// Nobody works on it.
+    /// Work on it has not started.
     #[default]
     Pending,
-    /// Somebody does.
+    /// It is being worked on.
     InProgress,
     /// It is done.
     Completed,
-    /// It is no longer there; its id is not used again.
+    /// It was deleted; its id is not used again.
     Deleted,
 }
 
@@ -148,7 +148,7 @@ impl ItemStatus {
     pub const ALL: [ItemStatus; 4] =
         [ItemStatus::Pending, ItemStatus::InProgress, ItemStatus::Completed, ItemStatus::Deleted];
 
-    /// The status in a word.
+    /// The status in one word.
     pub fn as_str(self) -> &'static str {
         match self {
             ItemStatus::Pending => "pending",
@@ -158,12 +158,12 @@ impl ItemStatus {
         }
     }
 
-    /// The status of this word.
-    pub fn from_name(word: &str) -> Option<ItemStatus> {
-        ItemStatus::ALL.into_iter().find(|status| status.as_str() == word)
+    /// The status with this name.
+    pub fn from_name(name: &str) -> Option<ItemStatus> {
+        ItemStatus::ALL.into_iter().find(|status| status.as_str() == name)
     }
 
-    /// Whether it keeps what waits for it from being done.
+    /// Whether it still blocks the items that depend on it.
     pub fn is_open(self) -> bool {
         match self {
             ItemStatus::Pending | ItemStatus::InProgress => true,
@@ -180,13 +180,13 @@ pub struct ListItem {
     pub id: ItemId,
     /// What is to be done, in one line.
     pub subject: String,
-    /// What whoever does it must know.
+    /// Details for the agent or person who does it.
     #[serde(default)]
     pub description: String,
-    /// What somebody is doing while it is done, in one line.
+    /// What to show while it is in progress, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// How far it is.
+    /// Its status.
     pub status: ItemStatus,
     /// Who does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,27 +197,27 @@ pub struct ListItem {
     /// The items that it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<ItemId>,
-    /// Whatever else is said of it.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// How often it was written; a change of an older version is refused.
+    /// How often it was written; a change based on an older version is refused.
     pub version: u64,
-    /// The task of a session's registry that does it.
+    /// The session's task that does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Whose words it holds: `user`, or an agent by its path and session.
+    /// Who last wrote it: `user`, or an agent by its path and session.
     #[serde(default)]
     pub author: String,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last written.
     pub updated_at: Timestamp,
-    /// Whether it is put away.
+    /// Whether it is archived.
     #[serde(default)]
     pub archived: bool,
 }
 
-/// Items of a circle in words, from one of them back to it.
+/// Formats a dependency cycle of items, beginning and ending with the same item.
 pub fn format_item_cycle(path: &[ItemId]) -> String {
     let ids: Vec<String> = path.iter().chain(path.first()).map(ToString::to_string).collect();
     ids.join(" → ")

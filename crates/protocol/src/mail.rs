@@ -36,14 +36,14 @@ pub enum MailDelivery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum MailBody {
-    /// Words, and pictures to look at.
+    /// Text, with images.
     Text {
-        /// The words.
+        /// The text.
         text: String,
-        /// The pictures.
+        /// The images.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
-        /// What people are shown in place of the words, if that is something else: what they typed.
+        /// What the user typed, shown instead of the text if it differs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display: Option<String>,
     },
@@ -57,12 +57,12 @@ pub enum MailBody {
 }
 
 impl MailBody {
-    /// Words alone.
+    /// Text without images.
     pub fn text(text: impl Into<String>) -> MailBody {
         MailBody::Text { text: text.into(), images: Vec::new(), display: None }
     }
 
-    /// What people are shown of its words; nothing if it has none.
+    /// The text to show to the user, if there is any.
     pub fn display_text(&self) -> Option<&str> {
         match self {
             MailBody::Text { text, display, .. } => Some(display.as_deref().unwrap_or(text)),

@@ -1,4 +1,4 @@
-//! Conversation content: what a model said, the tools it called, and what they answered.
+//! Conversation content: the model's output, its tool calls and their results.
 
 use std::fmt;
 
@@ -22,25 +22,25 @@ impl fmt::Debug for CallId {
     }
 }
 
-/// One piece of what a model said.
+/// One block of a model's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ContentBlock {
-    /// Words for the reader.
+    /// Text for the reader.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// The model's reasoning, as far as its provider shows it.
     Thinking {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// A tool call.
     Call(ToolCallRequest),
-    /// Something its provider must get back byte for byte.
+    /// An item that its provider must get back byte for byte.
     Opaque {
-        /// Which wire it belongs to.
+        /// The wire protocol it belongs to.
         provider: String,
         /// The item's JSON, untouched.
         json: String,
@@ -59,7 +59,7 @@ pub struct ToolCallRequest {
     pub input: String,
 }
 
-/// A picture for a model to look at.
+/// An image for a model.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
@@ -70,13 +70,13 @@ pub struct Image {
 }
 
 impl Image {
-    /// Most bytes of one picture: what every provider takes.
+    /// Most bytes of one image: what every provider accepts.
     pub const MAX_BYTES: usize = 5_000_000;
 
-    /// Most pictures of one message.
+    /// Most images in one message.
     pub const MAX_PER_MESSAGE: usize = 10;
 
-    /// What a picture is, by how it begins; its name may lie. None for what is not a picture that models take.
+    /// Detects an image's media type from its first bytes, since its name may be wrong. None for unsupported formats.
     pub fn detect_media_type(bytes: &[u8]) -> Option<&'static str> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
@@ -110,7 +110,7 @@ pub enum ReasoningEffort {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// It had said all.
+    /// It was finished.
     End,
     /// It wants its tool calls answered.
     Calls,
@@ -120,13 +120,13 @@ pub enum StopReason {
     Refusal,
 }
 
-/// The one answer to a tool call.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// How the call went.
     pub status: ToolResultStatus,
-    /// What the model is told, already clipped.
+    /// The text for the model, already clipped.
     pub text: String,
 }
 
@@ -140,7 +140,7 @@ pub enum ToolResultStatus {
     Refused,
     /// Permission was not given.
     Denied,
-    /// The tool itself broke.
+    /// The tool itself failed.
     Broken,
     /// Its owner died while it ran; it may or may not have taken effect.
     Interrupted,

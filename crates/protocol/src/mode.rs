@@ -1,4 +1,4 @@
-//! The mode of a session: how far its own agent goes by itself.
+//! Session modes: how independently the root works.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::CancelBy;
 
-/// How far the session's own agent goes by itself.
+/// How independently the session's root works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionMode {
-    /// It answers, and then the person says what comes next.
+    /// It answers and then waits for the user's next prompt.
     #[default]
     Interactive,
-    /// It looks and writes a plan; nobody in the session changes anything.
+    /// It explores and writes a plan; no agent in the session changes anything.
     Plan,
-    /// It goes on until it reports that the objective is met.
+    /// It continues until it reports that the objective is met.
     Autopilot,
 }
 
@@ -33,9 +33,9 @@ impl SessionMode {
         }
     }
 
-    /// The mode that a word names.
-    pub fn from_name(word: &str) -> Option<SessionMode> {
-        SessionMode::ALL.into_iter().find(|mode| mode.as_str() == word)
+    /// The mode with this name.
+    pub fn from_name(name: &str) -> Option<SessionMode> {
+        SessionMode::ALL.into_iter().find(|mode| mode.as_str() == name)
     }
 }
 
@@ -45,25 +45,25 @@ impl fmt::Display for SessionMode {
     }
 }
 
-/// How a session goes on when its plan is made.
+/// How a session continues when its plan is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanAction {
-    /// The agent carries the plan out, and the person stays with it.
+    /// The agent carries out the plan together with the user.
     Interactive,
-    /// The agent carries the plan out by itself.
+    /// The agent carries out the plan on its own.
     Autopilot,
     /// The same with many agents at once.
     AutopilotFleet,
-    /// Nobody does anything yet.
+    /// Nothing is carried out yet.
     ExitOnly,
 }
 
-/// What people are shown when a fleet begins.
+/// Shown to the user when a fleet starts.
 pub const FLEET_DEPLOYED: &str = "Fleet deployed";
 
 impl PlanAction {
-    /// Every action, in the order that a person is offered them.
+    /// Every action, in the order in which the user is offered them.
     pub const ALL: [PlanAction; 4] =
         [PlanAction::Interactive, PlanAction::Autopilot, PlanAction::AutopilotFleet, PlanAction::ExitOnly];
 
@@ -77,16 +77,16 @@ impl PlanAction {
         }
     }
 
-    /// The action that a word names; dashes are fine.
-    pub fn from_name(word: &str) -> Option<PlanAction> {
-        PlanAction::ALL.into_iter().find(|action| action.as_str() == word.replace('-', "_"))
+    /// The action with this name; dashes are accepted for underscores.
+    pub fn from_name(name: &str) -> Option<PlanAction> {
+        PlanAction::ALL.into_iter().find(|action| action.as_str() == name.replace('-', "_"))
     }
 
     /// What it means, in one line for people.
     pub fn description(self) -> &'static str {
         match self {
-            PlanAction::Interactive => "carry the plan out, step by step with you",
-            PlanAction::Autopilot => "carry the plan out without you, until it is done",
+            PlanAction::Interactive => "carry out the plan, step by step with you",
+            PlanAction::Autopilot => "carry out the plan without you, until it is done",
             PlanAction::AutopilotFleet => {
                 "the same with many agents at once (autopilot + /fleet), for work that splits well"
             }
@@ -94,7 +94,7 @@ impl PlanAction {
         }
     }
 
-    /// What people are shown when it begins, if that is more than the mode.
+    /// The message to show when it begins, if there is more to say than the mode.
     pub fn announcement(self) -> Option<&'static str> {
         match self {
             PlanAction::AutopilotFleet => Some(FLEET_DEPLOYED),
@@ -102,8 +102,7 @@ impl PlanAction {
         }
     }
 
-    /// The mode that the session goes on in at once. A plan that nobody carries out yet leaves the session as it is
-    /// until its agent has said its last word.
+    /// The mode that the session switches to at once. `ExitOnly` keeps plan mode until the activation has ended.
     pub fn mode(self) -> Option<SessionMode> {
         match self {
             PlanAction::Interactive => Some(SessionMode::Interactive),
@@ -119,7 +118,7 @@ impl fmt::Display for PlanAction {
     }
 }
 
-/// What an agent on autopilot reports about its objective.
+/// An agent's report on its autopilot objective.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectiveReport {
     /// It is met.
@@ -127,7 +126,7 @@ pub enum ObjectiveReport {
         /// What was done.
         summary: String,
     },
-    /// It cannot be met as things are.
+    /// It cannot be met.
     Blocked {
         /// What was done.
         summary: String,
@@ -136,32 +135,32 @@ pub enum ObjectiveReport {
     },
 }
 
-/// Why an agent on autopilot does not go on by itself.
+/// Why autopilot stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AutopilotStop {
-    /// It reported that the objective is met.
+    /// The agent reported that the objective is met.
     Complete {
         /// What was done.
         summary: String,
     },
-    /// It reported that the objective cannot be met as things are.
+    /// The agent reported that the objective cannot be met.
     Blocked {
         /// What was done.
         summary: String,
         /// What is in the way.
         reason: String,
     },
-    /// It was told to go on as often as it may be.
+    /// It was told to continue as often as the limit allows.
     Limit,
-    /// It was told to go on, and nothing changed.
+    /// It was told to continue, and nothing changed.
     NoChange,
-    /// Somebody stopped it.
+    /// It was stopped.
     Aborted {
         /// Who.
         by: CancelBy,
     },
-    /// Its activation did not end with an answer; the outcome says why.
+    /// The activation ended without an answer; its outcome says why.
     Failed,
 }
 

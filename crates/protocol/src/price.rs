@@ -1,17 +1,17 @@
-//! What tokens cost, and what a question may cost before it is asked.
+//! Token prices, and the estimated cost of a model request before it is sent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Budget, Cost, Usage};
 
-/// Prices of a model's tokens, in millionths of a US dollar for a million of them.
+/// Prices of a model's tokens, in millionths of a US dollar per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
-    /// Input tokens that no cache held.
+    /// Uncached input tokens.
     pub input: u64,
-    /// Output tokens, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: u64,
     /// Input tokens read from the provider's cache.
     pub cache_read: u64,
@@ -20,7 +20,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What `usage` costs in millionths of a US dollar, rounded up.
+    /// The cost of `usage` in millionths of a US dollar, rounded up.
     pub fn of(self, usage: Usage) -> u64 {
         micros(&[
             (usage.input, self.input),
@@ -30,7 +30,7 @@ impl Price {
         ])
     }
 
-    /// The most that so many tokens can cost: input counts as whatever kind is highest.
+    /// The most that so many tokens can cost: input is charged at the most expensive kind.
     pub fn at_most(self, input: u64, output: u64) -> u64 {
         let highest = self.input.max(self.cache_read).max(self.cache_write);
         micros(&[(input, highest), (output, self.output)])
@@ -42,40 +42,40 @@ fn micros(parts: &[(u64, u64)]) -> u64 {
     u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// What one question may use, before it is asked.
+/// An estimate of what one model request may use, made before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnQuote {
     /// Most input tokens.
     pub input: u64,
-    /// The least output that makes asking worth it.
-    pub least: u32,
-    /// The output that is expected; a longer answer sets more aside while it arrives.
+    /// The least output that makes the request worthwhile.
+    pub min_output: u32,
+    /// The expected output; a longer answer raises its reservation while it arrives.
     pub expected: u32,
-    /// The most output that is wanted.
-    pub most: u32,
-    /// The part of the input that no provider has counted yet.
+    /// The most output to request.
+    pub max_output: u32,
+    /// The part of the input whose size is estimated, not counted by a provider.
     pub estimated: u64,
-    /// What the tokens cost; none when that is not known.
+    /// The price of the tokens, if known.
     pub price: Option<Price>,
-    /// What must be left afterwards, so that a last turn is possible.
-    pub spare: Cost,
+    /// What must remain afterwards for a last turn.
+    pub last_turn_reserve: Cost,
 }
 
 impl TurnQuote {
-    /// The most it costs with so much output.
+    /// Its highest cost with this much output.
     pub fn cost(self, output: u32) -> Cost {
         let tokens = self.input.saturating_add(output.into());
         Cost { tokens, micros: self.price.map_or(0, |price| price.at_most(self.input, output.into())) }
     }
 
-    /// The most output that fits `room`, up to what is wanted; none when the least does not fit.
+    /// The most output that fits into `room`, up to `most`; none when `least` does not fit.
     pub fn fit(self, room: Budget) -> Option<u32> {
         let fits = |output: u32| room.allows(self.cost(output));
-        if fits(self.most) {
-            return Some(self.most);
+        if fits(self.max_output) {
+            return Some(self.max_output);
         }
-        let (mut fitting, mut too_much) = (self.least, self.most);
-        if self.least > self.most || !fits(fitting) {
+        let (mut fitting, mut too_much) = (self.min_output, self.max_output);
+        if self.min_output > self.max_output || !fits(fitting) {
             return None;
         }
         while too_much - fitting > 1 {
@@ -90,9 +90,9 @@ impl TurnQuote {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuotedTokens {
-    /// Input tokens, as they were estimated.
+    /// Input tokens, as estimated.
     pub input: u64,
-    /// The part of them that no provider had counted.
+    /// The part of them that no provider had counted before.
     pub estimated: u64,
     /// Output tokens.
     pub output: u32,
@@ -128,11 +128,11 @@ mod tests {
         let quote = TurnQuote {
             input: 100,
             estimated: 100,
-            least: 10,
+            min_output: 10,
             expected: 50,
-            most: 1_000,
+            max_output: 1_000,
             price: Some(PRICE),
-            spare: Cost::ZERO,
+            last_turn_reserve: Cost::ZERO,
         };
         let tokens = |tokens| Budget { tokens: Some(tokens), micros: None };
         assert_eq!(quote.fit(Budget::default()), Some(1_000));

@@ -1,21 +1,21 @@
-//! Words about permissions: the mode of a session, and rules as people write them.
+//! Permission modes, and permission rules as people write them.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of calls that no rule speaks of.
+/// What happens to tool calls that no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
-    /// Looking is allowed; everything else is asked.
+    /// Reading is allowed; everything else is asked.
     #[default]
     #[serde(alias = "readOnly")]
     Default,
     /// As `Default`, and files of the workspace may be changed.
     AcceptEdits,
-    /// Looking is allowed; everything else is denied.
+    /// Reading is allowed; everything else is denied.
     Plan,
     /// Everything is allowed.
     AllowAll,
@@ -26,7 +26,7 @@ impl PermissionMode {
     pub const ALL: [PermissionMode; 4] =
         [PermissionMode::Default, PermissionMode::AcceptEdits, PermissionMode::Plan, PermissionMode::AllowAll];
 
-    /// The name that flags and files use.
+    /// The name used in flags and files.
     pub fn as_str(self) -> &'static str {
         match self {
             PermissionMode::Default => "default",
@@ -54,13 +54,13 @@ impl fmt::Display for PermissionMode {
     }
 }
 
-/// What a rule says of the calls it matches. The strongest that matches decides: deny, then ask, then allow.
+/// What a rule does with the calls it matches. The strongest matching rule decides: deny, then ask, then allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RuleEffect {
     /// They may run.
     Allow,
-    /// A person is asked.
+    /// The user is asked.
     Ask,
     /// They may not run.
     Deny,
@@ -81,7 +81,7 @@ impl RuleEffect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleText {
-    /// What it says of the calls it matches.
+    /// What it does with the calls it matches.
     pub effect: RuleEffect,
     /// Which calls it matches, such as `shell(git *)`.
     pub rule: String,

@@ -1,4 +1,4 @@
-//! Slash commands that people write as files.
+//! Slash commands defined in files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,14 @@ pub struct SlashSpec {
     pub name: String,
     /// What it does.
     pub description: String,
-    /// What may follow its name, as people are told.
+    /// What may follow its name, as shown to the user.
     pub hint: Option<String>,
     /// The file that holds it.
     pub file: String,
-    /// The agent that performs it; the session's own when absent.
+    /// The agent that runs it; the root when absent.
     pub agent: Option<String>,
-    /// Tools that it says it needs, in its own words; they allow nothing.
+    /// Tools that it says it needs, as written; they grant no permission.
     pub allowed_tools: Vec<String>,
-    /// Where it was written.
+    /// Where it is defined.
     pub source: DefinitionSource,
 }

@@ -1,4 +1,4 @@
-//! Tasks: their kinds, their states as the outside sees them, and how they end.
+//! Tasks: their types, public states and outcomes.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Budget, CallId, DefinitionId, ReasoningEffort, TaskId, Timestamp, TodoId};
 
-/// What sort of work a task is, and so which executor performs it.
+/// The type of a task, which decides which executor runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskType {
@@ -19,13 +19,13 @@ pub enum TaskType {
     Shell,
 }
 
-/// What becomes of a task whose activation completed.
+/// What happens to a task when its activation completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CompletionPolicy {
-    /// It is finished.
+    /// The task is finished.
     Finish,
-    /// It rests, and a message starts its next activation.
+    /// The task rests until a message starts its next activation.
     Idle,
 }
 
@@ -39,71 +39,71 @@ pub enum TaskMode {
     Background,
 }
 
-/// Everything fixed about a task at its start.
+/// The properties of a task that are fixed at its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskSpec {
     /// The task that started it; none for the root.
     pub parent: Option<TaskId>,
-    /// What sort of work it is.
+    /// Its type.
     pub kind: TaskType,
-    /// The agent definition that performs it, or the program's name for a shell command.
+    /// The name of its agent definition, or of the program for a shell command.
     pub agent: String,
-    /// What people call it; unique among its siblings.
+    /// Its display name; unique among its siblings.
     pub name: String,
     /// One line on what it is for.
     pub description: String,
     /// Where its result goes.
     pub mode: TaskMode,
-    /// What becomes of it when an activation completes.
+    /// Its completion policy.
     pub on_complete: CompletionPolicy,
     /// Most turns an activation may take.
     pub max_turns: Option<u32>,
     /// What it and everything below it may spend.
     pub budget: Budget,
-    /// The definition of its agent, as the session keeps it.
+    /// The id of its agent definition, as stored in the session.
     #[serde(default)]
     pub definition: Option<DefinitionId>,
-    /// The model that performs it; the session's when absent.
+    /// Its model; the session's when absent.
     #[serde(default)]
     pub model: Option<ModelUse>,
-    /// How hard its model should think; as the session's when absent.
+    /// How hard its model should think; the session's effort when absent.
     #[serde(default)]
     pub effort: Option<ReasoningEffort>,
-    /// What must hold when it says that it is done.
+    /// The expectations on its result.
     #[serde(default)]
     pub expects: Option<Expectations>,
     /// The tool call of its parent that started it.
     #[serde(default)]
     pub call: Option<CallId>,
-    /// The todo that it was started to do, and holds as long as it is at work.
+    /// The todo it was started for, which it claims while it works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo: Option<TodoId>,
-    /// Whether it works in a checkout of its own.
+    /// Whether it works in its own checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// The todo whose work it was started to fit to that of others.
+    /// The todo whose changes it was started to merge with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merges: Option<TodoId>,
 }
 
-/// A place of its own that a task works in.
+/// A separate place for a task to work in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Isolation {
     /// A private checkout of the repository that the session works in.
     Worktree {
-        /// The commit it begins with; the session's HEAD when absent.
+        /// The commit it starts from; the session's HEAD when absent.
         #[serde(default)]
         base: Option<String>,
-        /// Whether it begins with what is not committed as well.
+        /// Whether it also contains uncommitted changes.
         #[serde(default)]
         dirty: bool,
     },
 }
 
 impl TaskSpec {
-    /// A task of this kind that nothing special is said of: it reports to its parent's inbox and then is finished.
+    /// A task of this type with default values: it reports to its parent's inbox and then is finished.
     pub fn new(kind: TaskType, agent: impl Into<String>, name: impl Into<String>) -> TaskSpec {
         TaskSpec {
             parent: None,
@@ -127,14 +127,14 @@ impl TaskSpec {
     }
 }
 
-/// Which model performs a task, and which was wanted.
+/// The model of a task, and the one that was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUse {
-    /// The model that was asked for, by a call or by an agent's definition.
+    /// The model requested by a call or by the agent's definition.
     #[serde(default)]
     pub requested: Option<String>,
-    /// The model that is asked, as `--model` takes it.
+    /// The model in use, as for `--model`.
     pub effective: String,
     /// Why they differ.
     #[serde(default)]
@@ -142,17 +142,17 @@ pub struct ModelUse {
 }
 
 impl ModelUse {
-    /// Whether the task has the session's model because nobody wanted another for it, or none other could be had.
+    /// Whether the task uses the session's model because no other was requested or available.
     pub fn is_session_model(&self) -> bool {
-        self.why.is_some() || self.requested.as_deref().is_none_or(|wanted| wanted == "inherit")
+        self.why.is_some() || self.requested.as_deref().is_none_or(|requested| requested == "inherit")
     }
 }
 
-/// What must hold when a task says that it is done. The runtime looks; the model's word does not count.
+/// Conditions that must hold when a task reports that it is done. The runtime checks them itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Expectations {
-    /// Patterns of files: at least one file of each must have been changed.
+    /// File patterns: at least one matching file must have been changed for each.
     pub files: Vec<String>,
     /// A shell command that must exit with code 0.
     pub command: Option<String>,
@@ -160,11 +160,11 @@ pub struct Expectations {
     pub schema: Option<serde_json::Value>,
 }
 
-/// What a tool call left behind that a reader of the result should know without believing the model.
+/// What the runtime observed of a tool call, independent of the model's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Evidence {
-    /// A file of the workspace was made, changed or removed.
+    /// A file of the workspace was created, changed or removed.
     Changed {
         /// Its path in the workspace.
         path: String,
@@ -178,7 +178,7 @@ pub enum Evidence {
     },
 }
 
-/// One run of a task from prompt or message to rest, numbered from 1.
+/// The work of a task from one prompt or message until it rests, numbered from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Activation(pub u32);
@@ -188,7 +188,7 @@ pub struct Activation(pub u32);
 #[serde(transparent)]
 pub struct Attempt(pub u32);
 
-/// The right to report for a task: a report that carries any other run than the current one changes nothing.
+/// The right to report for a task: a report from any run but the current one is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunId {
@@ -206,7 +206,7 @@ impl fmt::Display for RunId {
     }
 }
 
-/// Why a task cannot ask its model for now.
+/// Why a task cannot call its model for now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ParkReason {
@@ -215,12 +215,12 @@ pub enum ParkReason {
     Quota,
     /// The provider refuses the key that it accepted before.
     Auth,
-    /// The budget of the day is used up.
+    /// The day's budget is used up.
     DayBudget,
 }
 
 impl ParkReason {
-    /// What a parked task waits for, in words.
+    /// What a parked task waits for, for people.
     pub fn describe(self) -> &'static str {
         match self {
             ParkReason::Quota => "the provider's quota to reset",
@@ -230,7 +230,7 @@ impl ParkReason {
     }
 }
 
-/// A task's state, in the words every view uses.
+/// A task's state, as all views show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskState {
@@ -240,16 +240,16 @@ pub enum TaskState {
     Running,
     /// It rests and can be woken by a message.
     Idle,
-    /// It cannot ask its model for now, and resumes by itself or when the session is opened again.
+    /// It cannot call its model for now, and resumes automatically or when the session is opened again.
     Parked {
-        /// When it resumes by itself; absent when only a person can change that.
+        /// When it resumes automatically; absent when a person must act first.
         #[serde(default)]
         until_at: Option<Timestamp>,
         /// What it waits for.
         #[serde(default)]
         why: ParkReason,
     },
-    /// Its owner died; whoever adopts the session continues it.
+    /// Its owner died; the process that adopts the session continues it.
     Interrupted,
     /// It has ended for good.
     Finished {
@@ -259,7 +259,7 @@ pub enum TaskState {
 }
 
 impl TaskState {
-    /// Every word that a state has.
+    /// The names of all states.
     pub const NAMES: [&str; 11] = [
         "queued",
         "running",
@@ -286,8 +286,7 @@ impl TaskState {
         }
     }
 
-    /// What the state of a task comes to when the owner that wrote it is dead: an agent can go on later, a command
-    /// cannot.
+    /// The state of a task once its owner is dead: an agent can be continued later, a command cannot.
     pub fn without_owner(self, kind: TaskType) -> TaskState {
         match (self, kind) {
             (TaskState::Running, TaskType::Shell) => TaskState::Finished { outcome: TaskOutcome::Lost },
@@ -296,7 +295,7 @@ impl TaskState {
         }
     }
 
-    /// The state in the five words that smaller surfaces know.
+    /// The state as one of five coarse states.
     pub fn status(&self) -> TaskStatus {
         match self {
             TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => {
@@ -315,19 +314,19 @@ impl TaskState {
     }
 }
 
-/// The five states that every surface knows.
+/// Five coarse states for simple clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskStatus {
-    /// It is under way, or will be.
+    /// It is running or will run.
     Running,
     /// It rests.
     Idle,
-    /// It ended well.
+    /// It completed.
     Completed,
-    /// It ended badly.
+    /// It failed.
     Failed,
-    /// Somebody stopped it.
+    /// It was stopped.
     Cancelled,
 }
 
@@ -335,16 +334,16 @@ pub enum TaskStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskOutcome {
-    /// With a final message, every call answered and no awaited child alive.
+    /// It ended with a final message, every call answered and no awaited child alive.
     Completed,
-    /// It could not go on.
+    /// It could not continue.
     Failed {
-        /// In which way.
+        /// How it failed.
         kind: FailKind,
         /// What happened, for people.
         message: String,
     },
-    /// Somebody stopped it.
+    /// It was stopped.
     Cancelled {
         /// Who.
         by: CancelBy,
@@ -354,9 +353,9 @@ pub enum TaskOutcome {
         /// Which.
         limit: LimitKind,
     },
-    /// It had spent what it may.
+    /// Its budget was used up.
     BudgetExhausted,
-    /// It cannot be resumed and nobody knows how it ended.
+    /// It cannot be resumed, and how it ended is unknown.
     Lost,
 }
 
@@ -374,7 +373,7 @@ impl TaskOutcome {
     }
 }
 
-/// In which way a task failed.
+/// How a task failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FailKind {
@@ -382,13 +381,13 @@ pub enum FailKind {
     Model,
     /// The model ended without an answer, or was cut off.
     NoAnswer,
-    /// A shell command exited with another code than 0, or could not start.
+    /// A shell command exited with a code other than 0, or could not start.
     Exit,
-    /// What was expected of its result does not hold.
+    /// Its result does not meet the expectations.
     Contract,
-    /// It showed no sign of life for too long.
+    /// It was silent for too long.
     Stalled,
-    /// A hook did not let it begin.
+    /// A hook denied its start.
     Denied,
     /// The runtime itself.
     Internal,
@@ -422,23 +421,23 @@ pub enum LimitKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WrapUpReason {
-    /// What it may spend is nearly spent.
+    /// Its budget is nearly used up.
     Budget,
     /// Its time is up.
     Time,
-    /// It has taken as many turns as it may, or the run has.
+    /// It or the run has reached the limit of turns.
     Turns,
-    /// Somebody asked it to stop.
+    /// It was asked to stop.
     Stop,
-    /// It reported on its objective, and has the last word on that.
+    /// It reported on its objective and gets a final message.
     Reported,
-    /// On autopilot it repeats itself and nothing changes.
+    /// On autopilot, it repeats itself and nothing changes.
     NoChange,
 }
 
 impl WrapUpReason {
-    /// Whether the activation is complete with its last turn: it has ended by itself, and was not cut short.
-    pub fn completes(self) -> bool {
+    /// Whether the activation counts as completed after its last turn, since it was not cut short.
+    pub fn counts_as_completed(self) -> bool {
         match self {
             WrapUpReason::Reported | WrapUpReason::NoChange => true,
             WrapUpReason::Budget | WrapUpReason::Time | WrapUpReason::Turns | WrapUpReason::Stop => false,
@@ -452,7 +451,7 @@ impl WrapUpReason {
 pub enum StopBlocker {
     /// A hook.
     Hook,
-    /// What was expected of its result does not hold.
+    /// Its result does not meet the expectations.
     Expects,
 }
 
@@ -466,7 +465,7 @@ pub enum CancelMode {
     Abort,
 }
 
-/// Which of the awaited tasks must end before the waiter goes on.
+/// Which of the awaited tasks must end before the waiting task continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitMode {
@@ -474,6 +473,6 @@ pub enum WaitMode {
     Any,
     /// All of them.
     All,
-    /// None: the waiting run says itself when it goes on.
+    /// None: the waiting run ends the wait itself.
     Manual,
 }

@@ -1,13 +1,13 @@
-//! Which task is meant by what a person or a model wrote: an id, the beginning of one, a name, or a path.
+//! Finds the task that a person or a model refers to: by id, id prefix, name or path.
 
 use std::collections::BTreeSet;
 
 use crate::TaskId;
 
-/// The fewest characters that an id may be shortened to.
+/// The shortest id prefix that is accepted.
 const PREFIX: usize = 6;
 
-/// What a task goes by.
+/// A task with everything that can identify it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedTask<T> {
     /// Its id.
@@ -23,16 +23,16 @@ pub struct NamedTask<T> {
 /// Why no task was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskLookupError {
-    /// None goes by that.
+    /// No task matches.
     NotFound,
-    /// Several do, by these paths.
+    /// Several tasks match, with these paths.
     Ambiguous(Vec<String>),
 }
 
-/// One way in which a task may be meant.
+/// One way to match a task.
 type TaskMatcher<'a, T> = &'a dyn Fn(&NamedTask<T>) -> bool;
 
-/// The one task among `known` that is meant, seen from the task `from`: its own children are the nearest.
+/// Finds the one matching task among `known`, as seen from the task `from`, whose own children come first.
 pub fn find_task<T: AsRef<str>>(
     known: &[NamedTask<T>],
     from: &NamedTask<T>,
@@ -41,15 +41,15 @@ pub fn find_task<T: AsRef<str>>(
     let given = given.trim();
     let full = if given.starts_with('/') { given.to_owned() } else { format!("{}/{given}", from.path.as_ref()) };
     let hex = given.strip_prefix("task-").unwrap_or(given);
-    // The surest way of naming comes first.
-    let ways: [TaskMatcher<'_, T>; 4] = [
+    // The most specific match comes first.
+    let matchers: [TaskMatcher<'_, T>; 4] = [
         &|task| task.id.to_string() == given || task.path.as_ref() == full,
         &|task| task.parent == Some(from.id) && task.name.as_ref() == given,
         &|task| task.name.as_ref() == given,
         &|task| hex.len() >= PREFIX && task.id.uuid().as_simple().to_string().starts_with(hex),
     ];
-    for way in ways {
-        let found: BTreeSet<TaskId> = known.iter().filter(|task| way(task)).map(|task| task.id).collect();
+    for matches in matchers {
+        let found: BTreeSet<TaskId> = known.iter().filter(|task| matches(task)).map(|task| task.id).collect();
         match (found.len(), found.first()) {
             (1, Some(id)) => return Ok(*id),
             (0, _) | (_, None) => {}

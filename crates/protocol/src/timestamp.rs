@@ -1,4 +1,4 @@
-//! Moments, as the clock told them.
+//! Timestamps.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! Todos: the nodes of a session's graph of work, and the fleet that works through it.
+//! Todos: the nodes of a session's work graph, and the fleet that works through it.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The id of a todo, as whoever wrote the plan chose it.
+/// The id of a todo, chosen by the author of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TodoId(pub String);
@@ -22,18 +22,18 @@ impl From<&str> for TodoId {
     }
 }
 
-/// How far a todo is, in the words of the `todos` table.
+/// The status of a todo, as in the `todos` table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
-    /// Nobody works on it.
+    /// Work on it has not started.
     #[default]
     Pending,
-    /// Somebody does.
+    /// It is being worked on.
     InProgress,
     /// It is done.
     Done,
-    /// It cannot be done as things are.
+    /// It cannot be done at present.
     Blocked,
 }
 
@@ -42,7 +42,7 @@ impl TodoStatus {
     pub const ALL: [TodoStatus; 4] =
         [TodoStatus::Pending, TodoStatus::InProgress, TodoStatus::Done, TodoStatus::Blocked];
 
-    /// The status as the table has it.
+    /// The status as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             TodoStatus::Pending => "pending",
@@ -52,13 +52,13 @@ impl TodoStatus {
         }
     }
 
-    /// The status of this word.
-    pub fn from_name(word: &str) -> Option<TodoStatus> {
-        TodoStatus::ALL.into_iter().find(|status| status.as_str() == word)
+    /// The status with this name.
+    pub fn from_name(name: &str) -> Option<TodoStatus> {
+        TodoStatus::ALL.into_iter().find(|status| status.as_str() == name)
     }
 }
 
-/// A todo: a row of the `todos` table with what it depends on.
+/// A todo: a row of the `todos` table with its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Todo {
@@ -66,18 +66,18 @@ pub struct Todo {
     pub id: TodoId,
     /// What is to be done, in one line.
     pub title: String,
-    /// What whoever does it must know.
+    /// Details for the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How far it is.
+    /// Its status.
     pub status: TodoStatus,
     /// The todos that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TodoId>,
-    /// The agent that is to do it; a fleet's usual one when absent.
+    /// The agent type that should do it; the fleet's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// The model that is to do it.
+    /// The model that should do it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Patterns of the files that it reads and changes; anything when empty.
@@ -95,7 +95,7 @@ pub struct Todo {
 }
 
 impl Todo {
-    /// A todo that waits for nobody and of which nothing special is said.
+    /// A todo without dependencies, with default values.
     pub fn new(id: impl Into<String>, title: impl Into<String>) -> Todo {
         Todo {
             id: TodoId(id.into()),
@@ -113,24 +113,24 @@ impl Todo {
     }
 }
 
-/// What a todo brought that an earlier run did.
+/// The result of a todo from an earlier run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReusedResult {
-    /// What its worker said last.
+    /// The worker's final message.
     pub result: String,
-    /// The commit that holds its work, if that has yet to be merged.
+    /// The commit that holds its work, if it still has to be merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
-/// Why a todo cannot be done as things are.
+/// Why a todo is blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum BlockReason {
-    /// Whoever worked on it could not do it, or somebody said so.
+    /// Its worker could not do it, or it was marked as blocked.
     Itself {
-        /// In words.
+        /// The reason, for people.
         reason: String,
     },
     /// A todo that it depends on is blocked.
@@ -140,7 +140,7 @@ pub enum BlockReason {
     },
     /// It depends on itself.
     Cycle {
-        /// The todos of the circle, each depending on the next.
+        /// The todos of the cycle, each depending on the next.
         path: Vec<TodoId>,
     },
 }
@@ -155,52 +155,52 @@ impl fmt::Display for BlockReason {
     }
 }
 
-/// The todos of a circle in words, from one of them back to it.
+/// Formats a dependency cycle, beginning and ending with the same todo.
 pub fn format_cycle(path: &[TodoId]) -> String {
     let names: Vec<&str> = path.iter().chain(path.first()).map(|todo| todo.0.as_str()).collect();
     names.join(" → ")
 }
 
-/// How a fleet works. The runtime decides from these; the model only plans.
+/// The configuration of a fleet. The runtime schedules by it; the model only plans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetConfig {
-    /// What it is all for, in the words of whoever started it.
+    /// Its goal, as the user wrote it.
     pub goal: String,
-    /// The type of agent that does todos which name none; `general-purpose` when absent.
+    /// The agent type for todos that do not name one; `general-purpose` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Most todos that are worked on at once; as many as agents may run when absent.
+    /// Most todos to work on at once; limited only by the number of agents when absent.
     #[serde(default)]
     pub parallel: Option<u32>,
     /// How often a todo is tried again after a failure.
     pub retries: u32,
-    /// How often the main agent may look at the result and plan anew.
+    /// How often the root may review the result and plan again.
     pub rounds: u32,
-    /// Whether each worker has a checkout of its own, whose work is merged at the end.
+    /// Whether each worker has its own checkout, which is merged at the end.
     pub isolated: bool,
-    /// Whether what is not committed is part of what the checkouts begin with.
+    /// Whether the checkouts start with uncommitted changes.
     #[serde(default)]
     pub dirty: bool,
-    /// Whether the user's branch moves when everything is merged and green.
+    /// Whether the user's branch moves when everything is merged and all checks pass.
     #[serde(default)]
     pub merge: bool,
     /// A shell command that must exit with code 0 after each merge.
     #[serde(default)]
     pub check: Option<String>,
-    /// The plan file that it was read from.
+    /// The plan file it was read from.
     #[serde(default)]
     pub plan: Option<String>,
 }
 
-/// How a fleet's run ended.
+/// How a fleet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FleetEnd {
-    /// Every todo is done, and merged if it was to be.
+    /// Every todo is done, and merged if requested.
     Done,
     /// Some todos are blocked.
     Blocked,
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
 }

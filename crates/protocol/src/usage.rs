@@ -1,4 +1,4 @@
-//! What a model call used, what it may use, and what it cost.
+//! Token usage, cost and budgets of model calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Input tokens that no cache held.
+    /// Uncached input tokens.
     pub input: u64,
-    /// Output tokens, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: u64,
     /// Input tokens read from the provider's cache.
     pub cache_read: u64,
@@ -53,13 +53,13 @@ impl Cost {
         Cost { tokens: self.tokens.saturating_add(other.tokens), micros: self.micros.saturating_add(other.micros) }
     }
 
-    /// What is left after `other` is taken away, never below nothing.
+    /// What is left after subtracting `other`, never below zero.
     pub fn minus(self, other: Cost) -> Cost {
         Cost { tokens: self.tokens.saturating_sub(other.tokens), micros: self.micros.saturating_sub(other.micros) }
     }
 }
 
-/// A cap on what a task and everything below it may spend. An absent part is not capped.
+/// A cap on what a task and everything below it may spend. An absent field is not capped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Budget {
@@ -70,13 +70,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The tighter of two caps, part by part.
+    /// The tighter of two caps, field by field.
     pub fn and(self, other: Budget) -> Budget {
         let tighter = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
         Budget { tokens: tighter(self.tokens, other.tokens), micros: tighter(self.micros, other.micros) }
     }
 
-    /// What is left of the cap when `cost` is taken away, never below nothing.
+    /// What is left of the cap after subtracting `cost`, never below zero.
     pub fn less(self, cost: Cost) -> Budget {
         Budget {
             tokens: self.tokens.map(|cap| cap.saturating_sub(cost.tokens)),

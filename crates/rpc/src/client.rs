@@ -1,4 +1,4 @@
-//! The calling side of the API: typed calls that may overlap, and the notifications between them.
+//! The client side of the API: typed calls that may overlap, and the notifications between them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::{
 /// Why a call has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The callee said no.
+    /// The server refused the call.
     #[error("{0}")]
     Refused(ErrorObject),
     /// The connection ended first; whether the call took effect is unknown.
@@ -31,14 +31,14 @@ pub enum CallError {
     /// The call does not fit a frame.
     #[error("the call is larger than {max} bytes")]
     TooLarge {
-        /// What a frame holds.
+        /// The maximum size of a frame in bytes.
         max: u32,
     },
     /// The parameters cannot be written as JSON.
     #[error("the parameters cannot be sent: {0}")]
     Params(#[source] serde_json::Error),
-    /// The result is not what the method gives.
-    #[error("the answer is not understood: {0}")]
+    /// The result does not have the type that the method returns.
+    #[error("cannot read the answer: {0}")]
     Answer(#[source] serde_json::Error),
 }
 
@@ -46,7 +46,7 @@ pub enum CallError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the connection ended: {reason}")]
 pub struct ConnectionClosed {
-    /// In words.
+    /// The reason, as text for people.
     pub reason: String,
 }
 
@@ -59,8 +59,8 @@ pub struct RpcClient {
     _router: JoinSet<()>,
 }
 
-/// How many notifications are held for a reader that is late; then the connection waits for it.
-const HELD: usize = 1024;
+/// How many notifications are buffered for a slow reader. When the buffer is full, the connection waits.
+const NOTIFICATION_BUFFER: usize = 1024;
 
 impl RpcClient {
     /// Connects to the listener on `path`.
@@ -69,7 +69,7 @@ impl RpcClient {
         Ok(RpcClient::over(input, output))
     }
 
-    /// Speaks over the two halves of a byte stream.
+    /// Creates a client on the two halves of a byte stream.
     pub fn over<R, W>(input: R, output: W) -> (RpcClient, Notifications)
     where
         R: AsyncRead + Unpin + Send + 'static,
@@ -78,14 +78,14 @@ impl RpcClient {
         let connection = Connection::new(input, output, Framing::Lines, ConnectionLimits::LOCAL);
         let outbox = connection.outbox().clone();
         let pending = Arc::new(PendingCalls::default());
-        let (held, queue) = mpsc::channel(HELD);
+        let (sender, queue) = mpsc::channel(NOTIFICATION_BUFFER);
         let mut router = JoinSet::new();
-        router.spawn(route_messages(connection, Arc::clone(&pending), held));
+        router.spawn(route_messages(connection, Arc::clone(&pending), sender));
         let notifications = Notifications { queue, pending: Arc::clone(&pending) };
         (RpcClient { outbox, pending, next_id: AtomicU64::new(1), _router: router }, notifications)
     }
 
-    /// Calls a method. Dropping the future forgets the answer, not the call.
+    /// Calls a method. Dropping the future discards the answer but does not cancel the call.
     pub async fn call<R: DeserializeOwned>(&self, method: Method, params: impl Serialize) -> Result<R, CallError> {
         let params = serde_json::to_value(params).map_err(CallError::Params)?;
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +93,7 @@ impl RpcClient {
         let request = RpcRequest { id: RequestId::Number(number.into()), method: method.name().into(), params };
         match self.outbox.send(RpcMessage::Request(request)).await {
             Err(SendError::TooLarge { max }) => return Err(CallError::TooLarge { max }),
-            // The router knows why, and answers every pending call with it.
+            // The router knows the reason and reports it to every pending call.
             Ok(()) | Err(SendError::Closed) => {}
         }
         let outcome = answer.await.map_err(|_| self.pending.reason())?;
@@ -102,7 +102,7 @@ impl RpcClient {
     }
 }
 
-/// What the owner says unasked. Read it while calls are under way: when it is full, answers wait behind it.
+/// Notifications from the owner. Read them while calls are in progress: when the buffer is full, answers wait too.
 #[derive(Debug)]
 pub struct Notifications {
     queue: mpsc::Receiver<RpcNotification>,
@@ -110,30 +110,30 @@ pub struct Notifications {
 }
 
 impl Notifications {
-    /// The next one, or why there will be none.
+    /// Returns the next notification, or why the connection ended.
     pub async fn next(&mut self) -> Result<RpcNotification, ConnectionClosed> {
         self.queue.recv().await.ok_or_else(|| self.pending.reason())
     }
 }
 
-/// Brings answers to their calls until the connection ends.
+/// Routes answers to their calls until the connection ends.
 async fn route_messages<R: AsyncRead + Unpin>(
     mut connection: Connection<R>,
     pending: Arc<PendingCalls>,
-    held: mpsc::Sender<RpcNotification>,
+    sender: mpsc::Sender<RpcNotification>,
 ) {
     let reason = loop {
         match connection.next().await {
             Ok(Some(Ok(RpcMessage::Response(response)))) => match (response.id, response.outcome) {
                 (Some(id), outcome) => pending.answer(&id, outcome),
                 (None, Err(error)) => break error.message,
-                (None, Ok(_)) => break "the owner answered nobody's call".to_owned(),
+                (None, Ok(_)) => break "the owner sent an answer without an id".to_owned(),
             },
             Ok(Some(Ok(RpcMessage::Notification(notification)))) => {
-                // A caller that dropped its notifications wants none.
-                held.send(notification).await.ok();
+                // Fails if the caller dropped its `Notifications`.
+                sender.send(notification).await.ok();
             }
-            Ok(Some(Ok(RpcMessage::Request(_)))) => break "the owner made a call, and clients serve none".to_owned(),
+            Ok(Some(Ok(RpcMessage::Request(_)))) => break "the owner sent a request; clients serve none".to_owned(),
             Ok(Some(Err(malformed))) => break malformed.error.message,
             Ok(None) => break "the owner closed it".to_owned(),
             Err(error) => break error.to_string(),
@@ -169,7 +169,7 @@ impl PendingCalls {
         if let PendingState::Open(calls) = &mut *self.state()
             && let Some(call) = number.and_then(|number| calls.remove(&number))
         {
-            // The caller may have lost patience.
+            // Fails if the caller no longer waits.
             call.send(outcome).ok();
         }
     }
@@ -191,7 +191,7 @@ impl PendingCalls {
     }
 }
 
-/// A place among the pending calls; dropping it gives the place back.
+/// An entry in the pending calls, removed on drop.
 struct PendingCall<'a> {
     pending: &'a PendingCalls,
     number: u64,

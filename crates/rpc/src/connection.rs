@@ -1,4 +1,4 @@
-//! One peer: a stream of messages in, a bounded queue of messages out, and the task that empties it.
+//! A connection to one peer: a stream of incoming messages, a bounded queue of outgoing ones, and its writer task.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use crate::frame::FrameReader;
 use crate::{ConnectionLimits, FrameError, Framing, MalformedMessage, Outbox, RpcMessage};
 
-/// What a peer sent: a message, or a frame that holds none.
+/// What a peer sent: a message, or a frame without a valid one.
 pub type IncomingMessage = Result<RpcMessage, MalformedMessage>;
 
 /// A connection to one peer. Dropping it stops its writer and closes the stream.
@@ -19,7 +19,7 @@ pub struct Connection<R> {
 }
 
 impl<R: AsyncRead + Unpin> Connection<R> {
-    /// Speaks over the two halves of a byte stream.
+    /// Creates a connection on the two halves of a byte stream.
     pub fn new<W>(input: R, output: W, framing: Framing, limits: ConnectionLimits) -> Connection<R>
     where
         W: AsyncWrite + Unpin + Send + 'static,
@@ -35,10 +35,10 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         &self.outbox
     }
 
-    /// The next thing the peer says; none when either side has closed. Dropping the future loses nothing.
+    /// Returns the next message, or `None` when either side has closed. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Result<Option<IncomingMessage>, FrameError> {
         let frame = tokio::select! {
-            // The peer's last words are worth more than the news that it is gone.
+            // Read the peer's last messages before reporting that it is gone.
             biased;
             frame = self.frames.next() => frame?,
             () = self.outbox.closed() => None,
@@ -46,10 +46,10 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         Ok(frame.map(|bytes| RpcMessage::parse(&bytes)))
     }
 
-    /// Writes what is queued, as far as the peer reads it within the grace, and closes the stream.
+    /// Writes what the peer still reads of the queue within the grace period, and closes the stream.
     pub async fn close(mut self) {
         self.outbox.finish();
-        // Past the grace the writer is dropped with the rest.
+        // After the grace period the writer is dropped with the connection.
         tokio::time::timeout(self.limits.grace, self.writer.join_next()).await.ok();
     }
 }

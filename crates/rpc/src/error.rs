@@ -1,17 +1,17 @@
-//! The error that a peer is answered with, and the codes JSON-RPC fixes.
+//! The error object of a JSON-RPC response, and the codes that JSON-RPC defines.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Why a call was not performed, as its caller gets it.
+/// Why a call failed, as sent to its caller.
 #[derive(Debug, Clone, PartialEq, Deserialize, thiserror::Error)]
 #[error("{message} (code {code})")]
 pub struct ErrorObject {
-    /// One of the codes below, or one of the application's own outside -32768 to -32000.
+    /// One of the codes below, or an application code outside -32768 to -32000.
     pub code: i64,
     /// What happened, for people.
     pub message: String,
-    /// What a program can act on.
+    /// Details for programs.
     #[serde(default)]
     pub data: Option<Value>,
 }
@@ -21,13 +21,13 @@ impl ErrorObject {
     pub const PARSE: i64 = -32700;
     /// The JSON is not a request.
     pub const INVALID: i64 = -32600;
-    /// No method has that name.
+    /// There is no method with that name.
     pub const UNKNOWN_METHOD: i64 = -32601;
-    /// The parameters do not fit the method.
+    /// The parameters are not valid for the method.
     pub const BAD_PARAMS: i64 = -32602;
-    /// The callee broke.
+    /// The server failed.
     pub const INTERNAL: i64 = -32603;
-    /// The peer did not read fast enough and is closed.
+    /// The peer did not read fast enough, so the connection is closed.
     pub const TOO_SLOW: i64 = -32001;
 
     /// An error with a code and a message.
@@ -45,17 +45,17 @@ impl ErrorObject {
         ErrorObject::new(ErrorObject::INVALID, why)
     }
 
-    /// No method has that name.
+    /// There is no method with that name.
     pub fn unknown_method(name: &str) -> ErrorObject {
-        ErrorObject::new(ErrorObject::UNKNOWN_METHOD, format!("no method is called `{name}`"))
+        ErrorObject::new(ErrorObject::UNKNOWN_METHOD, format!("unknown method `{name}`"))
     }
 
-    /// The parameters do not fit the method.
+    /// The parameters are not valid for the method.
     pub fn bad_params(why: impl std::fmt::Display) -> ErrorObject {
-        ErrorObject::new(ErrorObject::BAD_PARAMS, format!("the parameters do not fit: {why}"))
+        ErrorObject::new(ErrorObject::BAD_PARAMS, format!("invalid parameters: {why}"))
     }
 
-    /// The callee broke.
+    /// The server failed.
     pub fn internal(why: impl std::fmt::Display) -> ErrorObject {
         ErrorObject::new(ErrorObject::INTERNAL, why.to_string())
     }

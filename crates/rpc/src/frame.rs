@@ -1,10 +1,10 @@
-//! Where one message ends and the next begins. A frame never grows past its bound, whatever the peer sends.
+//! Framing of messages on a byte stream. A frame never grows past its limit, no matter what the peer sends.
 
 use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How messages are told apart on a byte stream.
+/// How messages are separated on a byte stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// One message per line.
@@ -14,7 +14,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// Makes a frame of a message on a single line.
+    /// Wraps a message, which is a single line, in a frame.
     pub fn wrap(self, mut message: Vec<u8>) -> Vec<u8> {
         match self {
             Framing::Lines => {
@@ -32,18 +32,18 @@ impl Framing {
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The peer sends more than a frame may hold.
-    #[error("a frame is larger than {max} bytes: send less at once")]
+    #[error("a frame is larger than {max} bytes: send smaller messages")]
     TooLarge {
-        /// What a frame may hold.
+        /// The maximum size of a frame in bytes.
         max: usize,
     },
-    /// The header does not say how long the frame is.
-    #[error("a frame's header is wrong: {0}")]
+    /// The header does not contain the frame's length.
+    #[error("invalid frame header: {0}")]
     Header(&'static str),
     /// The stream ended inside a frame.
     #[error("the stream ended inside a frame")]
     Truncated,
-    /// The stream broke.
+    /// Reading from the stream failed.
     #[error("reading failed: {0}")]
     Io(#[from] io::Error),
 }
@@ -55,16 +55,16 @@ pub(crate) struct FrameReader<R> {
     framing: Framing,
     max: usize,
     buffer: Vec<u8>,
-    /// Where the frame under way begins in `held`.
+    /// Where the current frame starts in `buffer`.
     start: usize,
-    /// How much of the frame under way is known to hold no line end.
+    /// How much of the current frame is known to contain no line end.
     scanned: usize,
 }
 
-/// Room asked for at each read.
+/// How many bytes are reserved for each read.
 const CHUNK: usize = 8 * 1024;
 
-/// A header is a few short lines; more is not a header.
+/// A header is a few short lines; anything longer is not a header.
 const MAX_HEADER: usize = 1024;
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
@@ -72,7 +72,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         FrameReader { input, framing, max, buffer: Vec::new(), start: 0, scanned: 0 }
     }
 
-    /// The next frame's content, or none at the end of the stream. Dropping the future loses nothing.
+    /// Returns the next frame's content, or `None` at the end of the stream. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         loop {
             if let Some(frame) = self.take()? {
@@ -99,7 +99,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             let rest = &self.buffer[self.start..];
             let Some(end) = rest[self.scanned..].iter().position(|&byte| byte == b'\n') else {
                 self.scanned = rest.len();
-                // The carriage return of a line end that has come by half is not part of the line.
+                // The carriage return of a line end whose newline has not arrived yet is not part of the line.
                 let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
                 return if rest.len() > self.max { Err(FrameError::TooLarge { max: self.max }) } else { Ok(None) };
             };
@@ -136,9 +136,9 @@ fn content_length(header: &[u8]) -> Result<usize, FrameError> {
     let header = std::str::from_utf8(header).map_err(|_| FrameError::Header("it is not text"))?;
     let mut length = None;
     for line in header.split("\r\n") {
-        // The first line of an HTTP request is not a field: a page that a browser shows may send one to any port.
+        // The first line of an HTTP request is not a field: a web page in a browser can send a request to any port.
         let field = line.split_once(':').filter(|(name, _)| is_name(name));
-        let (name, value) = field.ok_or(FrameError::Header("a line of it is not a field"))?;
+        let (name, value) = field.ok_or(FrameError::Header("one of its lines is not a field"))?;
         if name.eq_ignore_ascii_case("content-length") {
             length = length.or(Some(value));
         }

@@ -1,13 +1,13 @@
-//! JSON as programs of other languages write it: their texts may hold half of a surrogate pair, which no Rust text can.
+//! JSON written by programs in other languages, whose strings can contain a lone surrogate; Rust strings cannot.
 
 use serde_json::Value;
 
-/// Reads JSON. Halves of surrogate pairs, and bytes that are not UTF-8, are read as U+FFFD: a text that was cut in the
-/// middle of a character is not a reason to lose the message that holds it.
+/// Parses JSON. Lone surrogates and bytes that are not UTF-8 become U+FFFD: a string that was cut in the middle of a
+/// character is not a reason to lose the whole message.
 pub fn read_json(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(bytes).or_else(|error| {
         let text = String::from_utf8_lossy(bytes);
-        match mended(&text) {
+        match replace_lone_surrogates(&text) {
             Some(text) => serde_json::from_str(&text),
             None if text.len() != bytes.len() => serde_json::from_str(&text),
             None => Err(error),
@@ -15,15 +15,15 @@ pub fn read_json(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     })
 }
 
-/// The text with every half of a surrogate pair replaced; nothing if there is none. Only strings hold backslashes.
-fn mended(text: &str) -> Option<String> {
+/// Replaces every lone surrogate; returns `None` if there is none. In JSON, only strings contain backslashes.
+fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut whole = String::with_capacity(text.len());
     let (mut rest, mut is_changed) = (text, false);
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         whole.push_str(before);
-        let length = match unit(escape) {
-            Some(0xD800..=0xDBFF) if matches!(escape.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => 12,
+        let length = match utf16_escape(escape) {
+            Some(0xD800..=0xDBFF) if matches!(escape.get(6..).and_then(utf16_escape), Some(0xDC00..=0xDFFF)) => 12,
             Some(0xD800..=0xDFFF) => {
                 is_changed = true;
                 whole.push('\u{FFFD}');
@@ -41,8 +41,8 @@ fn mended(text: &str) -> Option<String> {
     is_changed.then_some(whole)
 }
 
-/// The UTF-16 unit of a `\uXXXX` escape at the beginning of a text.
-fn unit(text: &str) -> Option<u16> {
+/// The UTF-16 code unit of a `\uXXXX` escape at the start of a text.
+fn utf16_escape(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
 }

@@ -1,8 +1,8 @@
-//! The wire: JSON-RPC 2.0 in frames, over any byte stream, and the session's local socket.
+//! JSON-RPC 2.0 over any byte stream, and the session's local socket.
 //!
-//! What it keeps: a frame is bounded in both directions; what waits for one peer is bounded, so a peer
-//! that does not read is closed and stalls nobody else; every task started here lives in a set that a
-//! connection, a client or the server owns.
+//! Guarantees: frames are bounded in both directions; the queue for each peer is bounded, so a peer that does not read
+//! is closed and does not stall others; every task started here belongs to a set owned by a connection, a client or the
+//! server.
 
 #![deny(missing_docs)]
 

@@ -1,5 +1,4 @@
-//! The session's socket: a file that only its owner may open, replaced when its listener died and never
-//! while it lives.
+//! The session's socket: a file that only its user may open. It is replaced only when its listener is dead.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -25,12 +24,12 @@ pub enum ListenError {
         /// The file.
         path: PathBuf,
     },
-    /// The machine refused.
+    /// The operating system refused.
     #[error("cannot listen on {}: {source}", path.display())]
     Io {
         /// The socket.
         path: PathBuf,
-        /// What the machine said.
+        /// The system error.
         source: io::Error,
     },
 }
@@ -38,44 +37,44 @@ pub enum ListenError {
 /// Why a socket could not be connected to.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// There is no socket: nobody has listened since it was last removed.
-    #[error("nobody listens on {}: there is no such socket", path.display())]
+    /// There is no socket: no process has listened there since it was last removed.
+    #[error("no process listens on {}: there is no such socket", path.display())]
     Absent {
         /// The socket.
         path: PathBuf,
     },
     /// There is a socket whose listener is dead.
-    #[error("nobody listens on {}: its owner is gone", path.display())]
+    #[error("no process listens on {}: its owner is gone", path.display())]
     Refused {
         /// The socket.
         path: PathBuf,
     },
-    /// The socket belongs to somebody else.
-    #[error("{} may not be opened: it belongs to another user", path.display())]
+    /// The socket belongs to another user.
+    #[error("cannot open {}: it belongs to another user", path.display())]
     Denied {
         /// The socket.
         path: PathBuf,
     },
-    /// The listener lives and does not accept.
+    /// The listener is alive but does not accept.
     #[error("{} does not accept connections: its owner is busy or stopped", path.display())]
     Busy {
         /// The socket.
         path: PathBuf,
     },
-    /// The machine refused.
+    /// The operating system refused.
     #[error("cannot connect to {}: {source}", path.display())]
     Io {
         /// The socket.
         path: PathBuf,
-        /// What the machine said.
+        /// The system error.
         source: io::Error,
     },
 }
 
-/// Whether the process with this number may be a client.
+/// Whether the process with this id may be a client.
 pub type PeerFilter = fn(u32) -> bool;
 
-/// A socket that is listened on. Dropping it removes the file.
+/// A listening socket. Dropping it removes the file.
 #[derive(Debug)]
 pub struct LocalListener {
     socket: UnixListener,
@@ -90,8 +89,8 @@ impl LocalListener {
         &self.path
     }
 
-    /// The next client's stream. Whoever is not admitted is closed without a word, and so is one that left before it
-    /// could be looked at: the process that connected may have given its stream to another.
+    /// Returns the next client's stream. A client that is not admitted is closed without an answer, and so is one that
+    /// exited before it could be checked: it may have passed its stream to another process.
     pub async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let (stream, _) = self.socket.accept().await?;
@@ -104,7 +103,7 @@ impl LocalListener {
 }
 
 impl Drop for LocalListener {
-    /// The socket still listens here, so nobody can have replaced the file for being dead.
+    /// The socket still listens here, so no other process can have replaced the file as dead.
     fn drop(&mut self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|file| file.ino() == self.inode) {
             // A socket file that stays behind is replaced by the next listener.
@@ -113,27 +112,27 @@ impl Drop for LocalListener {
     }
 }
 
-/// Listens on `path` with mode 0600, in place of a socket whose listener died, and lets in whom `admits` says. It is
-/// asked once for each client, and should be quick.
+/// Listens on `path` with mode 0600, replacing a socket whose listener is dead. `admits` is called once for each client
+/// and should be quick.
 pub async fn listen(path: &Path, admits: PeerFilter) -> Result<LocalListener, ListenError> {
-    let broken = |source| ListenError::Io { path: path.into(), source };
-    let place = SocketPath::open(path).map_err(broken)?;
+    let io_error = |source| ListenError::Io { path: path.into(), source };
+    let socket_path = SocketPath::open(path).map_err(io_error)?;
     // Two processes that find the same dead socket must not both replace it.
-    let place = place.lock().await.map_err(broken)?;
-    place.check_free().await?;
-    let (socket, inode) = place.bind().map_err(broken)?;
+    let socket_path = socket_path.lock().await.map_err(io_error)?;
+    socket_path.check_free().await?;
+    let (socket, inode) = socket_path.bind().map_err(io_error)?;
     Ok(LocalListener { socket, path: path.into(), inode, admits })
 }
 
-/// How long a full queue of a live listener is waited for, and how often it is tried.
-const BUSY: (u32, Duration) = (100, Duration::from_millis(20));
+/// How often a listener with a full queue is tried, and the pause between tries.
+const CONNECT_RETRIES: (u32, Duration) = (100, Duration::from_millis(20));
 
 /// Connects to the listener on `path`.
 pub async fn connect(path: &Path) -> Result<UnixStream, ConnectError> {
-    let place = SocketPath::open(path).map_err(|source| connect_error(path, source))?;
-    for _ in 0..BUSY.0 {
-        match UnixStream::connect(place.short_path(&place.name)).await {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => tokio::time::sleep(BUSY.1).await,
+    let socket_path = SocketPath::open(path).map_err(|source| connect_error(path, source))?;
+    for _ in 0..CONNECT_RETRIES.0 {
+        match UnixStream::connect(socket_path.short_path(&socket_path.name)).await {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => tokio::time::sleep(CONNECT_RETRIES.1).await,
             Err(source) => return Err(connect_error(path, source)),
             Ok(stream) => return Ok(stream),
         }
@@ -154,7 +153,7 @@ fn connect_error(path: &Path, source: io::Error) -> ConnectError {
 /// The longest path that fits a socket address, without its final zero.
 const MAX_ADDRESS: usize = 107;
 
-/// A name in an open folder. A path too long for a socket address is reached through the folder's descriptor.
+/// A socket's name in an open folder. A path too long for a socket address goes through the folder's descriptor.
 struct SocketPath {
     path: PathBuf,
     folder: File,
@@ -172,13 +171,13 @@ impl SocketPath {
         Ok(SocketPath { path: path.into(), folder, name: name.into() })
     }
 
-    /// Waits until nobody else looks for a free socket in this folder.
+    /// Waits until no other process is claiming a socket in this folder.
     async fn lock(self) -> io::Result<SocketPath> {
         let locked = tokio::task::spawn_blocking(move || self.folder.lock().map(|()| self));
         locked.await.map_err(io::Error::other)?
     }
 
-    /// The shortest way to a sibling called `name`.
+    /// A path to the sibling called `name` that fits a socket address.
     fn short_path(&self, name: &str) -> PathBuf {
         let direct = self.path.with_file_name(name);
         if direct.as_os_str().len() <= MAX_ADDRESS {
@@ -187,7 +186,7 @@ impl SocketPath {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.folder.as_raw_fd()))
     }
 
-    /// Makes sure that nothing, or only a dead socket, is in the way.
+    /// Checks that the path is free or a dead socket.
     async fn check_free(&self) -> Result<(), ListenError> {
         let path = self.path.clone();
         match fs::symlink_metadata(&path) {
@@ -198,14 +197,14 @@ impl SocketPath {
         }
         match UnixStream::connect(self.short_path(&self.name)).await {
             Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => Ok(()),
-            // A full queue is a listener, too.
+            // A full queue means that there is a listener.
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(ListenError::InUse { path }),
             Err(source) => Err(ListenError::Io { path, source }),
             Ok(_) => Err(ListenError::InUse { path }),
         }
     }
 
-    /// Binds under another name first, so that the socket never has a wider mode under its own.
+    /// Binds under a temporary name first, so that the socket never has a wider mode under its own name.
     fn bind(&self) -> io::Result<(UnixListener, u64)> {
         let draft = format!(".{}.{}", self.name, std::process::id());
         let draft_path = self.path.with_file_name(&draft);

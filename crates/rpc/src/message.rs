@@ -1,18 +1,18 @@
-//! JSON-RPC messages. Reading tells apart what is not JSON and what is not a message, and keeps the id
-//! whenever there is one, so that the sender can be told which of its messages was wrong.
+//! JSON-RPC messages. Parsing distinguishes invalid JSON from invalid messages, and keeps the id if there is one, so
+//! that the sender learns which of its messages was wrong.
 
 use serde_json::{Map, Number, Value};
 
 use crate::{ErrorObject, read_json};
 
-/// What one frame says.
+/// The content of one frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RpcMessage {
-    /// It wants an answer.
+    /// A call that expects an answer.
     Request(RpcRequest),
-    /// It wants none.
+    /// A call that expects no answer.
     Notification(RpcNotification),
-    /// It is an answer.
+    /// An answer to a call.
     Response(RpcResponse),
 }
 
@@ -25,21 +25,21 @@ pub enum RequestId {
     Text(String),
 }
 
-/// A call that wants an answer.
+/// A call that expects an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcRequest {
-    /// Which answer belongs to it.
+    /// The id that its answer carries.
     pub id: RequestId,
-    /// What to do.
+    /// The method's name.
     pub method: String,
     /// An object or an array; `Null` when absent.
     pub params: Value,
 }
 
-/// A call that wants no answer.
+/// A call that expects no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcNotification {
-    /// What happened, or what to do.
+    /// The method's name.
     pub method: String,
     /// An object or an array; `Null` when absent.
     pub params: Value,
@@ -48,13 +48,13 @@ pub struct RpcNotification {
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcResponse {
-    /// The request's id; none when the request could not be read, or when the error ends the connection.
+    /// The request's id; none if the request could not be read or if the error ends the connection.
     pub id: Option<RequestId>,
     /// The result, or why there is none.
     pub outcome: Result<Value, ErrorObject>,
 }
 
-/// A frame that holds no message.
+/// A frame without a valid message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MalformedMessage {
     /// The id it carried, if that much could be read.
@@ -68,8 +68,8 @@ impl RpcMessage {
     pub fn parse(bytes: &[u8]) -> Result<RpcMessage, MalformedMessage> {
         match read_json(bytes) {
             Ok(Value::Object(fields)) => from_fields(fields),
-            Ok(Value::Array(_)) => Err(invalid(None, "batches are not taken: send one message per frame")),
-            Ok(_) => Err(invalid(None, "a message is an object")),
+            Ok(Value::Array(_)) => Err(invalid(None, "batches are not supported: send one message per frame")),
+            Ok(_) => Err(invalid(None, "a message must be an object")),
             Err(error) => Err(MalformedMessage { id: None, error: ErrorObject::parse(error) }),
         }
     }
@@ -118,7 +118,7 @@ fn from_fields(mut fields: Map<String, Value>) -> Result<RpcMessage, MalformedMe
     }
     match fields.remove("method") {
         Some(Value::String(method)) => call(id, method, fields.remove("params").unwrap_or_default()),
-        Some(_) => Err(invalid(id.into_id(), "`method` is not a text")),
+        Some(_) => Err(invalid(id.into_id(), "`method` is not a string")),
         None => response(id, fields),
     }
 }
@@ -128,7 +128,7 @@ fn call(id: IdField, method: String, params: Value) -> Result<RpcMessage, Malfor
         (id, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
             Err(invalid(id.into_id(), "`params` is neither an object nor an array"))
         }
-        (IdField::Null, _) => Err(invalid(None, "the `id` of a request is a number or a text")),
+        (IdField::Null, _) => Err(invalid(None, "the `id` of a request must be a number or a string")),
         (IdField::Absent, params) => Ok(RpcMessage::Notification(RpcNotification { method, params })),
         (IdField::Present(id), params) => Ok(RpcMessage::Request(RpcRequest { id, method, params })),
     }
@@ -151,7 +151,7 @@ fn response(id: IdField, mut fields: Map<String, Value>) -> Result<RpcMessage, M
     }
 }
 
-/// An absent id and a null one differ: the second is only right in the answer to something unreadable.
+/// An absent id and a null one differ: null is valid only in the answer to a message that could not be read.
 enum IdField {
     Absent,
     Null,
@@ -166,7 +166,7 @@ impl IdField {
             Some(Value::Number(number)) => Ok(IdField::Present(RequestId::Number(number))),
             Some(Value::String(text)) => Ok(IdField::Present(RequestId::Text(text))),
             Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
-                Err(invalid(None, "`id` is neither a number nor a text"))
+                Err(invalid(None, "`id` is neither a number nor a string"))
             }
         }
     }

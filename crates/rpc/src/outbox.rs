@@ -1,5 +1,5 @@
-//! What waits to be written to one peer. It is bounded in bytes: a sender either waits for room of its own
-//! accord, or the peer is closed for reading too slowly. Nobody else ever waits for a peer.
+//! The queue of messages to one peer, bounded in bytes. When it is full, a sender either chooses to wait, or the peer
+//! is closed for reading too slowly. Nothing else ever waits for a peer.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,22 +10,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{ErrorObject, Framing, RpcMessage, RpcResponse};
 
-/// How many bytes of messages that wait are written at once.
-const TOGETHER: usize = 64 * 1024;
+/// How many bytes of queued messages are combined into one write.
+const MAX_WRITE: usize = 64 * 1024;
 
-/// How much one connection may hold.
+/// Limits of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Most bytes of one message, in either direction.
+    /// Maximum bytes of one message, in either direction.
     pub frame: u32,
-    /// Most bytes that wait to be written; never less than a frame.
+    /// Maximum bytes queued for writing; never less than a frame.
     pub queue: u32,
-    /// How long a closing connection may take to write what is left.
+    /// How long a closing connection may take to write the rest of its queue.
     pub grace: Duration,
 }
 
 impl ConnectionLimits {
-    /// Limits for processes of one machine.
+    /// Limits for processes on the same machine.
     pub const LOCAL: ConnectionLimits =
         ConnectionLimits { frame: 8 << 20, queue: 16 << 20, grace: Duration::from_secs(2) };
 }
@@ -33,13 +33,13 @@ impl ConnectionLimits {
 /// Why a message was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The connection is closed, or was just closed since the peer reads too slowly.
+    /// The connection is closed, or was just closed because the peer reads too slowly.
     #[error("the connection is closed")]
     Closed,
-    /// No frame holds the message.
+    /// The message does not fit a frame.
     #[error("the message is larger than {max} bytes")]
     TooLarge {
-        /// What a frame holds.
+        /// The maximum size of a frame in bytes.
         max: u32,
     },
 }
@@ -62,13 +62,13 @@ struct OutboxState {
 
 #[derive(Debug)]
 enum OutboxItem {
-    /// A frame and the room it takes until it is written.
+    /// A frame, and the capacity it occupies until it is written.
     Frame(Arc<[u8]>, OwnedSemaphorePermit),
     End,
 }
 
 impl Outbox {
-    /// A queue, and the writer that empties it.
+    /// Creates a queue and its writer.
     pub(crate) fn new(framing: Framing, limits: ConnectionLimits) -> (Outbox, OutboxWriter) {
         let limits = ConnectionLimits { queue: limits.queue.max(limits.frame), ..limits };
         let (queue, items) = mpsc::unbounded_channel();
@@ -82,11 +82,11 @@ impl Outbox {
         (Outbox { queue, shared: Arc::clone(&shared) }, OutboxWriter { items, shared })
     }
 
-    /// Queues a message at once; a peer without room for it is closed.
+    /// Queues a message at once. If it does not fit, the peer is closed.
     pub fn push(&self, message: RpcMessage) -> Result<(), SendError> {
         let (json, size) = self.encode(message)?;
         match Arc::clone(&self.shared.capacity).try_acquire_many_owned(size) {
-            Ok(room) => self.enqueue(json, room),
+            Ok(permit) => self.enqueue(json, permit),
             Err(_) => {
                 self.close(too_slow(self.shared.limits.queue));
                 Err(SendError::Closed)
@@ -94,46 +94,46 @@ impl Outbox {
         }
     }
 
-    /// Queues a message as soon as there is room for it.
+    /// Queues a message as soon as it fits.
     pub async fn send(&self, message: RpcMessage) -> Result<(), SendError> {
         let (json, size) = self.encode(message)?;
-        let room = Arc::clone(&self.shared.capacity).acquire_many_owned(size);
-        match self.shared.closed.run_until_cancelled(room).await {
-            Some(Ok(room)) => self.enqueue(json, room),
+        let permit = Arc::clone(&self.shared.capacity).acquire_many_owned(size);
+        match self.shared.closed.run_until_cancelled(permit).await {
+            Some(Ok(permit)) => self.enqueue(json, permit),
             Some(Err(_)) | None => Err(SendError::Closed),
         }
     }
 
-    /// Queues a frame that others share, as soon as there is room for it.
+    /// Queues a frame that several connections share, as soon as it fits.
     pub(crate) async fn send_shared(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
         let max = self.shared.limits.frame;
         let size = u32::try_from(frame.len()).ok().filter(|size| *size <= max).ok_or(SendError::TooLarge { max })?;
-        let room = Arc::clone(&self.shared.capacity).acquire_many_owned(size);
-        match self.shared.closed.run_until_cancelled(room).await {
-            Some(Ok(room)) => self.queue.send(OutboxItem::Frame(frame, room)).map_err(|_| SendError::Closed),
+        let permit = Arc::clone(&self.shared.capacity).acquire_many_owned(size);
+        match self.shared.closed.run_until_cancelled(permit).await {
+            Some(Ok(permit)) => self.queue.send(OutboxItem::Frame(frame, permit)).map_err(|_| SendError::Closed),
             Some(Err(_)) | None => Err(SendError::Closed),
         }
     }
 
-    /// A message as a frame of this connection.
+    /// Wraps a message in this connection's framing.
     pub(crate) fn wrap(&self, json: Vec<u8>) -> Arc<[u8]> {
         self.shared.framing.wrap(json).into()
     }
 
-    /// Closes the connection: what waits is dropped, and the peer is told why if it still reads.
+    /// Closes the connection: queued messages are dropped, and the peer gets the reason if it still reads.
     pub fn close(&self, why: ErrorObject) {
-        // The first reason is the true one.
+        // The first reason is the real one; later ones follow from it.
         self.shared.close_reason.set(why).ok();
         self.shared.closed.cancel();
     }
 
     /// Ends the stream after everything queued so far.
     pub(crate) fn finish(&self) {
-        // Without a writer the stream has ended already.
+        // Fails if the writer, and with it the stream, has already ended.
         self.queue.send(OutboxItem::End).ok();
     }
 
-    /// Ends when the connection is closed from either side.
+    /// Waits until the connection is closed from either side.
     pub async fn closed(&self) {
         self.shared.closed.cancelled().await;
     }
@@ -147,18 +147,18 @@ impl Outbox {
         }
     }
 
-    fn enqueue(&self, json: Vec<u8>, room: OwnedSemaphorePermit) -> Result<(), SendError> {
+    fn enqueue(&self, json: Vec<u8>, permit: OwnedSemaphorePermit) -> Result<(), SendError> {
         let frame = self.shared.framing.wrap(json);
-        self.queue.send(OutboxItem::Frame(frame.into(), room)).map_err(|_| SendError::Closed)
+        self.queue.send(OutboxItem::Frame(frame.into(), permit)).map_err(|_| SendError::Closed)
     }
 }
 
 fn too_slow(queue: u32) -> ErrorObject {
-    let advice = "connect again and go on after the last sequence number you have";
-    ErrorObject::new(ErrorObject::TOO_SLOW, format!("more than {queue} bytes wait to be read: {advice}"))
+    let advice = "reconnect and continue after the last sequence number you received";
+    ErrorObject::new(ErrorObject::TOO_SLOW, format!("more than {queue} bytes are waiting to be read: {advice}"))
 }
 
-/// Writes what an outbox holds. The connection owns the task that runs it.
+/// Writes the messages of an outbox. The connection owns the task that runs it.
 #[derive(Debug)]
 pub(crate) struct OutboxWriter {
     items: mpsc::UnboundedReceiver<OutboxItem>,
@@ -169,14 +169,14 @@ impl OutboxWriter {
     /// Writes until the queue is finished or closed, or the peer is gone.
     pub(crate) async fn run(mut self, output: impl AsyncWrite + Unpin) {
         let shared = Arc::clone(&self.shared);
-        let patience = async {
+        let close_timeout = async {
             shared.closed.cancelled().await;
             tokio::time::sleep(shared.limits.grace).await;
         };
         tokio::select! {
-            // A write that fails means that the peer is gone: the reading side sees the same.
+            // A failed write means that the peer is gone; the reading side notices too.
             _ = self.write(output) => {}
-            () = patience => {}
+            () = close_timeout => {}
         }
         shared.closed.cancel();
     }
@@ -188,35 +188,35 @@ impl OutboxWriter {
                 () = self.shared.closed.cancelled() => break,
                 item = self.items.recv() => item,
             };
-            let Some(OutboxItem::Frame(frame, room)) = item else { break };
+            let Some(OutboxItem::Frame(frame, permit)) = item else { break };
             if self.items.is_empty() {
                 output.write_all(&frame).await?;
                 output.flush().await?;
                 continue;
             }
-            // What waits together is written together.
-            let (mut together, mut rooms, mut is_over) = (frame.to_vec(), vec![room], false);
-            while together.len() < TOGETHER
+            // Combine all queued frames into one write.
+            let (mut batch, mut permits, mut is_over) = (frame.to_vec(), vec![permit], false);
+            while batch.len() < MAX_WRITE
                 && !is_over
                 && let Ok(item) = self.items.try_recv()
             {
                 match item {
-                    OutboxItem::Frame(frame, room) => {
-                        together.extend_from_slice(&frame);
-                        rooms.push(room);
+                    OutboxItem::Frame(frame, permit) => {
+                        batch.extend_from_slice(&frame);
+                        permits.push(permit);
                     }
                     OutboxItem::End => is_over = true,
                 }
             }
-            output.write_all(&together).await?;
+            output.write_all(&batch).await?;
             output.flush().await?;
             if is_over {
                 break;
             }
         }
         if let Some(error) = self.shared.close_reason.get() {
-            let farewell = RpcMessage::Response(RpcResponse { id: None, outcome: Err(error.clone()) });
-            output.write_all(&self.shared.framing.wrap(farewell.into_json())).await?;
+            let close_message = RpcMessage::Response(RpcResponse { id: None, outcome: Err(error.clone()) });
+            output.write_all(&self.shared.framing.wrap(close_message.into_json())).await?;
         }
         output.shutdown().await
     }

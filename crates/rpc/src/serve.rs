@@ -1,6 +1,6 @@
-//! The serving side of the API. Methods of one session are applied one after the other in the order they
-//! came, whoever sent them, except that one that waits for something slow lets other clients pass; all others run at
-//! once. A client's troubles stay its own.
+//! The server side of the API. Methods with session ordering run one after the other in order of arrival, across all
+//! clients, except that a slow call can let other clients go first; all other methods run at once. An error of one
+//! client does not affect the others.
 
 mod call_queue;
 mod client;
@@ -25,12 +25,12 @@ use crate::local::LocalListener;
 use crate::{ErrorObject, Notifications, RpcClient};
 use call_queue::CallQueue;
 
-/// A call being answered.
+/// A call in progress.
 pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorObject>> + Send + 'a>>;
 
-/// Whoever answers the API's calls.
+/// Answers the API's calls.
 pub trait RequestHandler: Send + Sync + 'static {
-    /// Answers one call. The table has already decided that the method exists and when it runs.
+    /// Answers one call. Its method exists, and its turn has come.
     fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_>;
 }
 
@@ -40,60 +40,60 @@ pub fn read_params<P: DeserializeOwned>(params: Value) -> Result<P, ErrorObject>
     serde_json::from_value(params).map_err(ErrorObject::bad_params)
 }
 
-/// How long the machine is left alone after it could not accept a client.
+/// Pause after accepting a client failed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many clients of this process may be about to be served.
-const LINKS: usize = 16;
+/// How many in-process clients may wait to be served.
+const MAX_PENDING_CONNECTIONS: usize = 16;
 
-/// Where clients in this process come in: they need no socket, and nobody asks who they are.
+/// Connects clients in the same process: they need no socket and are not checked.
 #[derive(Debug, Clone)]
 pub struct InProcessConnector(mpsc::Sender<UnixStream>);
 
-/// The clients that come in there.
+/// The receiving end of an [`InProcessConnector`].
 #[derive(Debug)]
 pub struct InProcessConnections(mpsc::Receiver<UnixStream>);
 
 impl InProcessConnector {
-    /// A way in, for whoever serves the other end.
+    /// Creates a connector and the receiving end for [`serve`].
     pub fn new() -> (InProcessConnector, InProcessConnections) {
-        let (sender, receiver) = mpsc::channel(LINKS);
+        let (sender, receiver) = mpsc::channel(MAX_PENDING_CONNECTIONS);
         (InProcessConnector(sender), InProcessConnections(receiver))
     }
 
-    /// A client of the server.
+    /// Connects a new client to the server.
     pub async fn connect(&self) -> io::Result<(RpcClient, Notifications)> {
         let (ours, theirs) = UnixStream::pair()?;
-        let gone = |_closed| io::Error::new(io::ErrorKind::ConnectionRefused, "nobody serves here any more");
+        let gone = |_closed| io::Error::new(io::ErrorKind::ConnectionRefused, "the server has ended");
         self.0.send(theirs).await.map_err(gone)?;
         let (input, output) = ours.into_split();
         Ok(RpcClient::over(input, output))
     }
 }
 
-/// Serves every client of `listener`, if there is one, and of this process until `token` is cancelled, then lets calls
-/// under way end within the grace.
+/// Serves the clients of `listener`, if there is one, and those in this process until `token` is cancelled, then lets
+/// running calls finish within the grace period.
 pub async fn serve(
     listener: Option<LocalListener>,
-    mut insiders: InProcessConnections,
+    mut in_process: InProcessConnections,
     server: Arc<dyn RequestHandler>,
     token: CancellationToken,
 ) {
-    let (line, calls) = CallQueue::new(Arc::clone(&server));
+    let (queue, calls) = CallQueue::new(Arc::clone(&server));
     let mut in_order = JoinSet::new();
     in_order.spawn(calls);
     let mut clients = JoinSet::new();
     loop {
         tokio::select! {
             () = token.cancelled() => break,
-            Some(stream) = insiders.0.recv() => {
-                clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), line.clone(), token.clone()));
+            Some(stream) = in_process.0.recv() => {
+                clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), queue.clone(), token.clone()));
             }
             accepted = accept(listener.as_ref()) => match accepted {
                 Ok(stream) => {
-                    clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), line.clone(), token.clone()));
+                    clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), queue.clone(), token.clone()));
                 }
-                // Too many open files, say: it passes when a client leaves.
+                // For example too many open files: that passes when a client leaves.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
             Some(_) = clients.join_next() => {}
@@ -103,7 +103,7 @@ pub async fn serve(
     while clients.join_next().await.is_some() {}
 }
 
-/// The next client; never, where nobody listens.
+/// Accepts the next client; never returns without a listener.
 async fn accept(listener: Option<&LocalListener>) -> io::Result<UnixStream> {
     match listener {
         Some(listener) => listener.accept().await,
@@ -111,17 +111,17 @@ async fn accept(listener: Option<&LocalListener>) -> io::Result<UnixStream> {
     }
 }
 
-/// Runs one call to its end. A panic in it is an answer, not the end of the server.
+/// Runs one call to its end. A panic in it becomes an error answer and does not end the server.
 async fn run_call(
     server: Arc<dyn RequestHandler>,
     method: Method,
     params: Value,
     client: ClientHandle,
 ) -> Result<Value, ErrorObject> {
-    let mut alone = JoinSet::new();
-    alone.spawn(async move { server.call(method, params, client).await });
-    match alone.join_next().await {
+    let mut task = JoinSet::new();
+    task.spawn(async move { server.call(method, params, client).await });
+    match task.join_next().await {
         Some(Ok(outcome)) => outcome,
-        Some(Err(_)) | None => Err(ErrorObject::internal(format!("{} broke while it ran", method.name()))),
+        Some(Err(_)) | None => Err(ErrorObject::internal(format!("{} failed unexpectedly", method.name()))),
     }
 }

@@ -1,4 +1,4 @@
-//! Which agent the session's own is: the one that it began as, or one that was chosen since.
+//! Selection of the root's agent: the one the session started with, or one selected since.
 
 use kernel::KernelInput;
 use protocol::{AgentSpec, TaskId};
@@ -7,12 +7,12 @@ use crate::agent::SessionContext;
 use crate::definition;
 
 impl SessionContext {
-    /// The agent that the session's own goes on as, unless it is the usual one.
+    /// The agent selected for the root, unless it is the default one.
     pub(crate) fn selected_agent(&self, root: TaskId) -> Option<AgentSpec> {
         self.roster.definition(root).map(|definition| (*definition).clone())
     }
 
-    /// What has the session's own agent go on as another; says in words why it cannot.
+    /// The input that makes another agent the root's agent, or the reason why it cannot be selected.
     pub(crate) fn selection_input(&self, wanted: Option<&str>) -> Result<KernelInput, String> {
         let catalog = &self.settings.catalog;
         let Some(wanted) = wanted else { return Ok(KernelInput::SelectAgent { definition: None, model: None }) };

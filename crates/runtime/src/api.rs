@@ -32,13 +32,13 @@ use crate::supervisor::{InputRejection, Receipt, Supervisor};
 use crate::task_output::task_output;
 use crate::todos::TodoEditError;
 
-/// Most rows of a page.
+/// Maximum number of rows per page.
 const PAGE_MAX: u64 = 1000;
 
-/// The longest pause that a client may want between two messages.
+/// The longest pause that a client may request between two messages.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// The owner's side of the API.
+/// The API of a session, served by its owner process.
 pub(crate) struct SessionApi {
     pub(crate) context: Arc<SessionContext>,
     pub(crate) supervisor: Supervisor,
@@ -47,25 +47,25 @@ pub(crate) struct SessionApi {
 }
 
 impl RequestHandler for SessionApi {
-    fn call(&self, method: Method, given: Value, client: ClientHandle) -> ResponseFuture<'_> {
+    fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_> {
         Box::pin(async move {
             match method {
                 Method::SessionGet => reply(self.context.reader().and_then(|reader| reader.session_view())),
                 Method::SessionCommand => {
-                    let command: SessionCommand = read_params(given)?;
+                    let command: SessionCommand = read_params(params)?;
                     if let SessionCommand::Send(message) = &command {
-                        self.let_others_pass(message, &client);
+                        self.release_turn_for_hooks(message, &client);
                     }
-                    let fate = commands::carry_out(&self.context, &self.supervisor, self.root, command).await;
-                    json_of(fate.map_err(rejection)?)
+                    let outcome = commands::carry_out(&self.context, &self.supervisor, self.root, command).await;
+                    json_of(outcome.map_err(rejection)?)
                 }
                 Method::SessionSend => {
-                    let receipt = self.send(read_params(given)?, &client).await?;
+                    let receipt = self.send(read_params(params)?, &client).await?;
                     let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
                     json_of(SendResult { mail })
                 }
                 Method::SessionFleetStart => {
-                    let FleetParams { prompt } = read_params(given)?;
+                    let FleetParams { prompt } = read_params(params)?;
                     self.send(slash::fleet_prompt(prompt.as_deref()).message(), &client).await?;
                     json_of(FleetResult { started: true })
                 }
@@ -73,8 +73,8 @@ impl RequestHandler for SessionApi {
                     json_of(SlashList { commands: SlashRegistry::of(&self.context.settings.catalog).views() })
                 }
                 Method::CommandsInvoke => {
-                    let InvokeSlashParams { name, input } = read_params(given)?;
-                    // It may run the commands of a file, or hooks.
+                    let InvokeSlashParams { name, input } = read_params(params)?;
+                    // It may run hooks or shell commands from the command file.
                     client.release_turn();
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
@@ -86,14 +86,14 @@ impl RequestHandler for SessionApi {
                 Method::ModeGet => {
                     reply(self.context.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })))
                 }
-                Method::ModeSet => self.command(SessionCommand::SetMode(read_params(given)?)).await,
+                Method::ModeSet => self.command(SessionCommand::SetMode(read_params(params)?)).await,
                 Method::PermissionSet => {
-                    let PermissionParams { mode } = read_params(given)?;
+                    let PermissionParams { mode } = read_params(params)?;
                     self.context.grants.set_mode(mode);
                     Ok(json!({}))
                 }
                 Method::RulesSet => {
-                    let RulesParams { changes } = read_params(given)?;
+                    let RulesParams { changes } = read_params(params)?;
                     let changed = self.context.grants.change_rules(&changes);
                     changed.map(|()| json!({})).map_err(|error| rejection(InputRejection::Rule(error)))
                 }
@@ -102,9 +102,9 @@ impl RequestHandler for SessionApi {
                     json_of(PlanResult { text: text.map_err(ErrorObject::internal)? })
                 }
                 Method::PlanUpdate => {
-                    let PlanParams { text } = read_params(given)?;
-                    let kept = plan::write(&self.context.settings.home, self.context.session, &text);
-                    kept.map(|()| json!({})).map_err(ErrorObject::internal)
+                    let PlanParams { text } = read_params(params)?;
+                    let written = plan::write(&self.context.settings.home, self.context.session, &text);
+                    written.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
                 Method::PlanDelete => {
                     let removed = plan::remove(&self.context.settings.home, self.context.session);
@@ -112,7 +112,7 @@ impl RequestHandler for SessionApi {
                 }
                 Method::ModelGet => json_of(ModelParams { model: self.context.session_model_spec().to_string() }),
                 Method::ModelSet => {
-                    let ModelParams { model } = read_params(given)?;
+                    let ModelParams { model } = read_params(params)?;
                     let changed = self.context.change_model(&self.supervisor, self.root, &model).await;
                     json_of(ModelParams { model: changed.map_err(model_refusal)? })
                 }
@@ -121,7 +121,7 @@ impl RequestHandler for SessionApi {
                     json_of(AgentsResult { agents })
                 }
                 Method::AgentsStart => {
-                    let wanted: StartAgentParams = read_params(given)?;
+                    let wanted: StartAgentParams = read_params(params)?;
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let task = dispatcher.spawn(wanted).await;
@@ -131,63 +131,63 @@ impl RequestHandler for SessionApi {
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
                 Method::AgentSelect => {
-                    let SelectAgentParams { agent } = read_params(given)?;
+                    let SelectAgentParams { agent } = read_params(params)?;
                     let input = self.context.selection_input(agent.as_deref());
                     self.submit(input.map_err(|why| refusal(RefusalKind::Invalid, &why))?).await?;
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
                 Method::ExternalTasksList => json_of(external_tasks::list(&self.supervisor).await.map_err(rejection)?),
                 Method::ExternalTasksRegister => {
-                    json_of(external_tasks::register(&self.supervisor, read_params(given)?).await.map_err(rejection)?)
+                    json_of(external_tasks::register(&self.supervisor, read_params(params)?).await.map_err(rejection)?)
                 }
                 Method::ExternalTasksUpdate => {
-                    json_of(external_tasks::update(&self.supervisor, read_params(given)?).await.map_err(rejection)?)
+                    json_of(external_tasks::update(&self.supervisor, read_params(params)?).await.map_err(rejection)?)
                 }
                 Method::ExternalTasksOrphan => {
-                    let ExternalTaskOwnerParams { owner } = read_params(given)?;
+                    let ExternalTaskOwnerParams { owner } = read_params(params)?;
                     self.submit(KernelInput::OrphanExternalTasks { owner }).await.map(|_receipt| json!({}))
                 }
                 Method::ExternalTasksForget => {
-                    let ExternalTaskIdParams { id } = read_params(given)?;
+                    let ExternalTaskIdParams { id } = read_params(params)?;
                     self.submit(KernelInput::ForgetExternalTask(id)).await.map(|_receipt| json!({}))
                 }
-                Method::TasksList => self.list(read_params(given)?),
+                Method::TasksList => self.list(read_params(params)?),
                 Method::TasksGet => {
-                    let TaskParams { task } = read_params(given)?;
+                    let TaskParams { task } = read_params(params)?;
                     let record = self.context.reader().and_then(|reader| reader.record(task));
                     json_of(record.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?)
                 }
                 Method::TasksOutput => {
-                    let TaskParams { task } = read_params(given)?;
+                    let TaskParams { task } = read_params(params)?;
                     let view = self.context.reader().and_then(|reader| reader.task(task));
                     let view = view.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?;
                     json_of(OutputResult {
                         output: task_output(&self.context.settings.home, self.context.session, &view),
                     })
                 }
-                Method::TasksStop => self.command(SessionCommand::StopTask(read_params(given)?)).await,
-                Method::TasksPromote => self.command(SessionCommand::Promote(read_params(given)?)).await,
-                Method::TasksForget => self.command(SessionCommand::Forget(read_params(given)?)).await,
+                Method::TasksStop => self.command(SessionCommand::StopTask(read_params(params)?)).await,
+                Method::TasksPromote => self.command(SessionCommand::Promote(read_params(params)?)).await,
+                Method::TasksForget => self.command(SessionCommand::Forget(read_params(params)?)).await,
                 Method::TodosList => {
-                    let wanted: TodosParams = read_params(given)?;
+                    let wanted: TodosParams = read_params(params)?;
                     let wanted = TodosParams { limit: page_limit(wanted.limit), ..wanted };
                     reply(self.context.reader().and_then(|reader| reader.todos_page(&wanted)))
                 }
-                Method::TodosAdd => self.edit(TodoEdit::Add(read_params(given)?)).await,
-                Method::TodosUpdate => self.edit(TodoEdit::Change(read_params(given)?)).await,
+                Method::TodosAdd => self.edit(TodoEdit::Add(read_params(params)?)).await,
+                Method::TodosUpdate => self.edit(TodoEdit::Change(read_params(params)?)).await,
                 Method::TodosEdit => {
-                    let TodoEdits { edits } = read_params(given)?;
+                    let TodoEdits { edits } = read_params(params)?;
                     let ids = self.context.edit_todos(edits).await.map_err(todo_refusal)?;
                     json_of(TodoIds { ids })
                 }
                 Method::AsksList => {
-                    let wanted: AsksParams = read_params(given)?;
+                    let wanted: AsksParams = read_params(params)?;
                     let wanted = AsksParams { limit: page_limit(wanted.limit), ..wanted };
                     reply(self.context.reader().and_then(|reader| reader.asks_page(&wanted)))
                 }
-                Method::AsksDecide => self.decide(read_params(given)?).await,
+                Method::AsksDecide => self.decide(read_params(params)?).await,
                 Method::EventsSubscribe => {
-                    let from: SubscribeParams = read_params(given)?;
+                    let from: SubscribeParams = read_params(params)?;
                     let subscription = self.context.bus.subscribe(from.after);
                     let frames = self.context.bus.frames();
                     let pause = Duration::from_millis(from.pause_ms).min(PAUSE_MAX);
@@ -200,16 +200,16 @@ impl RequestHandler for SessionApi {
 }
 
 impl SessionApi {
-    /// Sends a message as hooks let it pass.
+    /// Sends a message after its hooks have run.
     async fn send(&self, message: SendParams, client: &ClientHandle) -> Result<Receipt, ErrorObject> {
-        self.let_others_pass(&message, client);
+        self.release_turn_for_hooks(&message, client);
         let message =
             hooks::filter_prompt(&self.context, &self.supervisor, self.root, message).await.map_err(rejection)?;
         self.submit(commands::input_of(SessionCommand::Send(message), self.root)).await
     }
 
-    /// Hooks may take as long as they like; only whoever sent the message waits for them.
-    fn let_others_pass(&self, message: &SendParams, client: &ClientHandle) {
+    /// Hooks have no time limit here, so only the client that sent the message waits for them.
+    fn release_turn_for_hooks(&self, message: &SendParams, client: &ClientHandle) {
         if hooks::has_prompt_hook(&self.context, self.root, message) {
             client.release_turn();
         }
@@ -224,21 +224,21 @@ impl SessionApi {
         if !interrupt {
             return decide.await;
         }
-        // They line up together: no step is taken between them.
+        // Both are queued together, so the supervisor handles nothing in between.
         let (decided, interrupted) = tokio::join!(decide, self.command(SessionCommand::Interrupt));
         decided.and(interrupted)
     }
 
     fn list(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {
-        if let Some(word) = wanted.state.as_deref().filter(|word| !TaskState::NAMES.contains(word)) {
+        if let Some(state) = wanted.state.as_deref().filter(|state| !TaskState::NAMES.contains(state)) {
             let known = TaskState::NAMES.join(", ");
-            return Err(refusal(RefusalKind::Invalid, &format_args!("`{word}` is not a state; there are: {known}")));
+            return Err(refusal(RefusalKind::Invalid, &format_args!("`{state}` is not a state; there are: {known}")));
         }
         let wanted = TasksParams { limit: page_limit(wanted.limit), ..wanted };
         reply(self.context.reader().and_then(|reader| reader.tasks(&wanted)))
     }
 
-    /// Edits a todo; the answer is the todo as it stands then.
+    /// Edits a todo and returns its new state.
     async fn edit(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
         let ids = self.context.edit_todos(vec![edit]).await.map_err(todo_refusal)?;
         let page = self.context.reader().and_then(|reader| reader.todos_page(&TodosParams::all_todos()));
@@ -251,10 +251,10 @@ impl SessionApi {
     }
 }
 
-/// The code of what was refused, and changed nothing.
+/// The error code of a refused request, which changed nothing.
 const REFUSED: i64 = 1;
 
-/// An input that was not carried out; a program can tell by `data.kind` why.
+/// The error for a rejected input; `data.kind` tells clients the reason.
 fn rejection(rejected: InputRejection) -> ErrorObject {
     match rejected {
         InputRejection::Paused(_) | InputRejection::SessionEnded => ErrorObject::internal(rejected),
@@ -287,7 +287,7 @@ fn no_task(task: TaskId) -> ErrorObject {
     rejection(InputRefusal::UnknownTask(task).into())
 }
 
-/// How many rows a page may have.
+/// Caps the number of rows per page.
 fn page_limit(limit: Option<u64>) -> Option<u64> {
     limit.map(|limit| limit.min(PAGE_MAX))
 }
@@ -300,9 +300,8 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
     serde_json::to_value(answer).map_err(ErrorObject::internal)
 }
 
-/// Sends every event to a client, as fast as it reads, and streamed text as it comes; after the events that it follows
-/// from, the session's state. After each batch it waits for `pause`, so that what happens
-/// meanwhile is sent together.
+/// Sends a client every event at the speed it reads, and streamed text as it arrives. The session's status follows the
+/// events that led to it. After each batch it waits for `pause`, so that later messages are sent together.
 async fn forward_events(
     mut subscription: Subscription,
     frames: Arc<FrameCache>,

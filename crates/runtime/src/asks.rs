@@ -1,5 +1,6 @@
-//! What is put before a person: calls that need permission, and the model's own questions.
+//! Asks: tool calls that need permission, and the model's own questions.
 
+use data_encoding::HEXLOWER;
 use kernel::DecidedAsk;
 use policy::Verdict;
 use protocol::{Ask, AskDecision, AskId, AskSubject, Clip, DecidedBy, ToolCallRequest, ToolResult, ToolResultStatus};
@@ -10,13 +11,13 @@ use crate::agent::SessionContext;
 use crate::call_waits::Caller;
 use crate::permission_check;
 
-/// How many bytes of its digest an ask goes by: nobody can write two calls that share them.
+/// Bytes of the digest that identify an ask: enough that two calls with the same id cannot be constructed.
 const ASK_ID_BYTES: usize = 16;
 
-/// Most bytes of a person's words that a model reads.
+/// Maximum bytes of the user's reply that a model reads.
 const MAX_REPLY_BYTES: usize = 8 * 1024;
 
-/// Most bytes of why a call was not permitted.
+/// Maximum bytes of the reason why a call was not permitted.
 const MAX_REASON_BYTES: usize = 4 * 1024;
 
 /// The ask for permission to run a call.
@@ -35,23 +36,23 @@ pub(crate) fn permission_ask(
     ask(context, caller, &["permission", &call.tool, &call.input], subject)
 }
 
-/// What the model is told when permission was not given.
+/// The tool result of a call that was not permitted.
 pub(crate) fn refused_answer(call: &ToolCallRequest, verdict: &Verdict, decided: &DecidedAsk) -> ToolResult {
     let text = match (decided.by, &decided.decision) {
-        (DecidedBy::User, AskDecision::Deny { message: words }) if !words.trim().is_empty() => {
-            let words = Clip::new(words.trim(), MAX_REPLY_BYTES);
-            format!("The user did not permit this call of `{}`, and says: {words}", call.tool)
+        (DecidedBy::User, AskDecision::Deny { message }) if !message.trim().is_empty() => {
+            let message = Clip::new(message.trim(), MAX_REPLY_BYTES);
+            format!("The user did not permit this call of `{}`, and says: {message}", call.tool)
         }
         (DecidedBy::User, _) => format!("The user did not permit this call of `{}`.", call.tool),
         (DecidedBy::Deadline, _) => {
             let denied = Clip::new(&permission_check::denial_text(&call.tool, verdict), MAX_REASON_BYTES);
-            format!("{denied} Nobody was there to decide it in time.")
+            format!("{denied} The user did not decide in time.")
         }
     };
     ToolResult { status: ToolResultStatus::Denied, text }
 }
 
-/// Asks the user what a model wants to know.
+/// Puts a model's questions to the user.
 #[derive(Debug)]
 pub(crate) struct UserAsker {
     pub(crate) context: std::sync::Arc<SessionContext>,
@@ -62,16 +63,16 @@ impl tools::UserPrompter for UserAsker {
     fn ask(&self, question: UserQuestion) -> BoxFuture<'_, Result<Option<String>, ToolError>> {
         Box::pin(async move {
             let UserQuestion { question, choices } = question;
-            let exact = ["question", &question].into_iter().chain(choices.iter().map(String::as_str));
-            let exact: Vec<&str> = exact.collect();
+            let parts = ["question", &question].into_iter().chain(choices.iter().map(String::as_str));
+            let parts: Vec<&str> = parts.collect();
             let subject = AskSubject::Question { question: question.clone(), choices: choices.clone() };
-            let ask = ask(&self.context, &self.caller, &exact, subject);
+            let ask = ask(&self.context, &self.caller, &parts, subject);
             let id = ask.id.clone();
             let wait = self.context.settings.ask_wait;
             let pending = self.caller.ask(ask, wait).await.map_err(ToolError::broken)?;
             let decided = pending.decision().await.map_err(ToolError::broken)?;
             if decided.ask != id {
-                return Err(ToolError::refused("a call asks one question; ask the next with another call"));
+                return Err(ToolError::refused("a call can ask only one question; ask the next one with another call"));
             }
             Ok(match decided.decision {
                 AskDecision::Reply { text } => Some(text),
@@ -81,23 +82,23 @@ impl tools::UserPrompter for UserAsker {
     }
 }
 
-/// An ask of a call, named by everything that makes it this one.
-pub(crate) fn ask(context: &SessionContext, caller: &Caller, exact: &[&str], subject: AskSubject) -> Ask {
+/// The ask of a call; `parts` and the call itself determine its id.
+pub(crate) fn ask(context: &SessionContext, caller: &Caller, parts: &[&str], subject: AskSubject) -> Ask {
     let until_at = context.settings.ask_wait.map(|wait| context.settings.clock.now().plus(wait));
     let (session, task, turn) = (context.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
     let place = [session.as_str(), &task, &turn, &caller.call.0];
-    Ask { id: ask_id(place.into_iter().chain(exact.iter().copied())), call: caller.call.clone(), subject, until_at }
+    Ask { id: ask_id(place.into_iter().chain(parts.iter().copied())), call: caller.call.clone(), subject, until_at }
 }
 
-/// The name of an ask, from everything that makes its call this one and no other.
-fn ask_id<'a>(exact: impl Iterator<Item = &'a str>) -> AskId {
+/// The id of an ask: a digest of its parts.
+fn ask_id<'a>(parts: impl Iterator<Item = &'a str>) -> AskId {
     let mut digest = Sha256::new();
-    for part in exact {
-        // Where a part ends is part of what it says.
+    for part in parts {
+        // The length keeps the parts apart.
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
     }
-    AskId(digest.finalize().iter().take(ASK_ID_BYTES).map(|byte| format!("{byte:02x}")).collect())
+    AskId(HEXLOWER.encode(&digest.finalize()[..ASK_ID_BYTES]))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! Tells a root on autopilot to go on when everything rests. The kernel counts, and says when that is enough.
+//! Tells a root on autopilot to continue when every task is idle. The kernel counts this and decides when to stop.
 
 use std::fmt::Debug;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use kernel::KernelInput;
 use protocol::ListItem;
 use sha2::{Digest, Sha256};
@@ -16,45 +17,45 @@ use crate::session::SessionStatus;
 use crate::supervisor::{InputRejection, Supervisor};
 use crate::{plan, prompt};
 
-/// How many files of each folder are looked at for a change.
+/// Maximum number of files per folder that are checked for changes.
 const MAX_FILES: usize = 50_000;
 
-/// How long each folder is looked through.
+/// Maximum time spent on checking each folder.
 const MAX_SCAN_TIME: Duration = Duration::from_secs(2);
 
-/// Who tells the root to go on.
+/// The loop that tells the root to continue.
 #[derive(Debug)]
 pub(crate) struct Autopilot {
     pub(crate) context: Arc<SessionContext>,
     pub(crate) supervisor: Supervisor,
     pub(crate) status: watch::Receiver<SessionStatus>,
-    /// Whether the commands that waited for the session are applied.
+    /// Whether the commands that were waiting for the session have been applied.
     pub(crate) commands_applied: watch::Receiver<bool>,
 }
 
 impl Autopilot {
-    /// Does so until the session ends.
+    /// Runs until the session ends.
     pub(crate) async fn run(mut self) {
-        if self.commands_applied.wait_for(|looked| *looked).await.is_err() {
+        if self.commands_applied.wait_for(|applied| *applied).await.is_err() {
             return;
         }
         while self.status.wait_for(|status| status.continuation_due).await.is_ok() {
             let items = self.context.shared_list.items().await;
             let context = Arc::clone(&self.context);
-            let seen = tokio::task::spawn_blocking(move || work_digest(&context, &items)).await.unwrap_or_default();
-            let go_on = KernelInput::ContinueAutopilot { state: seen, text: prompt::CONTINUE.trim_end().into() };
-            match self.supervisor.submit(go_on).await {
+            let state = tokio::task::spawn_blocking(move || work_digest(&context, &items)).await.unwrap_or_default();
+            let input = KernelInput::ContinueAutopilot { state, text: prompt::CONTINUE.trim_end().into() };
+            match self.supervisor.submit(input).await {
                 Ok(_receipt) => {}
-                // Somebody came first; what it led to changes the status.
+                // Another input came first; its effect changes the status.
                 Err(InputRejection::Refused(_)) => drop(self.status.changed().await),
-                Err(rejected) => return tracing::info!(%rejected, "nobody is told to go on any more"),
+                Err(rejected) => return tracing::info!(%rejected, "autopilot ends"),
             }
         }
     }
 }
 
-/// A digest of everything that work would change: files, todos, the plan, the list, and what calls left behind. What of
-/// it cannot be read has not changed.
+/// A digest of everything that work would change: files, todos, the plan, the shared list and the evidence. A part that
+/// cannot be read counts as unchanged.
 fn work_digest(context: &SessionContext, items: &[ListItem]) -> String {
     let mut digest = Sha256::new();
     let folders = [context.settings.cwd.clone()].into_iter().chain(context.settings.roots.iter().cloned());
@@ -69,7 +70,7 @@ fn work_digest(context: &SessionContext, items: &[ListItem]) -> String {
     add_part(&mut digest, &todos(context).ok());
     add_part(&mut digest, &items);
     add_part(&mut digest, &context.roster.evidence_hash());
-    digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&digest.finalize()[..16])
 }
 
 fn todos(context: &SessionContext) -> Result<Vec<store::TodoRow>, StoreError> {

@@ -1,4 +1,4 @@
-//! Background commands: tasks of their own, whose output goes to a bounded spool on disk.
+//! Background commands: each is a task, whose output goes to a bounded spool on disk.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::call_waits::Caller;
 use crate::supervisor::{InputRejection, RunLink};
 use crate::task_workspaces::{self, TaskWorkspace};
 
-/// How much of a command's output is its result.
+/// Maximum bytes of a command's output in its result.
 const RESULT_MAX: usize = 8 * 1024;
 
 /// Runs a background command to its end. Dropping it kills the command and everything it started.
@@ -31,14 +31,14 @@ async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputR
         Ok(()) => context.task_workspace(link.run.task),
         Err(unplaced) => Err(unplaced.to_string()),
     };
-    let begun = site.and_then(|site| Ok((site, command(context, link.run.task)?)));
-    let (ending, over) = match begun {
+    let ready = site.and_then(|site| Ok((site, command(context, link.run.task)?)));
+    let (ending, note) = match ready {
         Ok((site, command)) => execute(context, &site, link.run.task, &command).await,
         Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
     };
     let mut text = output(context, link.run.task, RESULT_MAX).into_string();
-    if let Some(over) = over.filter(|over| !text.contains(over.trim())) {
-        text.push_str(&over);
+    if let Some(note) = note.filter(|note| !text.contains(note.trim())) {
+        text.push_str(&note);
     }
     link.supervisor.report(link.run, RunUpdate::Ended { ending, text }).await
 }
@@ -53,7 +53,7 @@ fn command(context: &SessionContext, task: TaskId) -> Result<String, String> {
     first.ok_or_else(|| "the task has no command".into())
 }
 
-/// How the command ended, and what is said in place of output that was not kept.
+/// Runs the command; returns how it ended and a note about output that was not stored.
 async fn execute(
     context: &SessionContext,
     site: &TaskWorkspace,
@@ -64,27 +64,27 @@ async fn execute(
     let folder = folder(&context.settings.home, context.session, task);
     let mut spool = match context.settings.spools.open(&folder) {
         Ok(spool) => spool,
-        Err(error) => return (failed(format!("its output cannot be kept: {error}")), None),
+        Err(error) => return (failed(format!("cannot store its output: {error}")), None),
     };
     let memory = context.settings.tools.command_memory;
     let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
     let mut process = match tools::launch(&context.guardian, command).await {
         Ok(process) => process,
-        Err(error) => return (failed(format!("it could not start: {error}")), None),
+        Err(error) => return (failed(format!("could not start: {error}")), None),
     };
-    let mut unwritten = None;
-    let mut keep = |bytes: &[u8]| {
+    let mut write_error = None;
+    let mut write = |bytes: &[u8]| {
         if let Err(error) = spool.write(bytes) {
-            unwritten.get_or_insert(error);
+            write_error.get_or_insert(error);
         }
     };
     let mut stream = context.redactor.stream();
-    let exit = tools::follow(&mut process, |bytes| keep(&stream.push(bytes))).await;
-    keep(&stream.finish());
-    let ending = match (exit.map(|exit| exit.status), unwritten) {
+    let exit = tools::follow(&mut process, |bytes| write(&stream.push(bytes))).await;
+    write(&stream.finish());
+    let ending = match (exit.map(|exit| exit.status), write_error) {
         (Err(error), _) => failed(error.to_string()),
         (Ok(ExitStatus::Code(0)), None) => RunEnding::Completed,
-        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("its output could not be kept whole: {error}")),
+        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("could not store all of its output: {error}")),
         (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
     };
     (ending, spool.cutoff_note().map(str::to_owned))
@@ -98,13 +98,13 @@ fn output(context: &SessionContext, task: TaskId, max: usize) -> Clip {
     command_output(&context.settings.home, context.session, task, max)
 }
 
-/// What a command printed, clipped.
+/// The output of a command, clipped.
 pub(crate) fn command_output(home: &Home, session: SessionId, task: TaskId, max: usize) -> Clip {
-    // No folder means that nothing was ever printed.
+    // Without a folder, the command has never printed anything.
     Spool::read(&folder(home, session, task), max).unwrap_or_default()
 }
 
-/// The background commands of the agent that makes a call.
+/// The background commands of the calling agent.
 #[derive(Debug)]
 pub(crate) struct AgentShellTasks {
     pub(crate) context: Arc<SessionContext>,
@@ -123,7 +123,7 @@ impl tools::BackgroundCommands for AgentShellTasks {
                 let until = self.context.settings.clock.now().plus(time);
                 self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::broken)?;
             }
-            self.look(task).await
+            self.command_status(task).await
         })
     }
 
@@ -132,7 +132,7 @@ impl tools::BackgroundCommands for AgentShellTasks {
             let task = self.find(&name).await?;
             let cancel = KernelInput::Cancel { task, by: CancelBy::Agent, how: CancelMode::Abort };
             self.caller.supervisor.submit(cancel).await.map_err(ToolError::broken)?;
-            self.look(task).await
+            self.command_status(task).await
         })
     }
 
@@ -176,7 +176,7 @@ impl AgentShellTasks {
         Err(ToolError::refused(format!("no background command is called `{}`; {known}", Clip::new(name, 100))))
     }
 
-    async fn look(&self, task: TaskId) -> Result<BackgroundStatus, ToolError> {
+    async fn command_status(&self, task: TaskId) -> Result<BackgroundStatus, ToolError> {
         let state = self.caller.supervisor.query(move |kernel| kernel.task(task).map(state)).await;
         let state = state.map_err(ToolError::broken)?.unwrap_or_else(|| "gone".into());
         Ok(BackgroundStatus { state, output: output(&self.context, task, self.context.settings.tools.output) })
@@ -187,12 +187,12 @@ impl AgentShellTasks {
         read: impl Fn(&KernelTask) -> T + Send + 'static,
     ) -> Result<Vec<T>, ToolError> {
         let parent = self.caller.run.task;
-        let look = move |kernel: &kernel::Kernel| {
+        let collect = move |kernel: &kernel::Kernel| {
             let children = kernel.task(parent).into_iter().flat_map(|task| &task.children);
             let tasks = children.filter_map(|id| kernel.task(*id)).filter(|task| task.kind == TaskType::Shell);
             tasks.map(read).collect()
         };
-        self.caller.supervisor.query(look).await.map_err(ToolError::broken)
+        self.caller.supervisor.query(collect).await.map_err(ToolError::broken)
     }
 
     fn describe(&self, task: TaskId) -> String {
@@ -205,7 +205,7 @@ impl AgentShellTasks {
     }
 }
 
-/// A command's state in words.
+/// A command's state as text.
 fn state(task: &KernelTask) -> String {
     match &task.phase {
         TaskPhase::Finished(TaskOutcome::Completed) => "exited with code 0".into(),
@@ -219,7 +219,7 @@ fn state(task: &KernelTask) -> String {
     }
 }
 
-/// A short name from a command's first word.
+/// A short task name, taken from a command's first word.
 fn name_of(command: &str) -> String {
     let word = command.split_whitespace().next().unwrap_or_default();
     let word = word.rsplit('/').next().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Tells subscribers what happened: every durable event, and the text that streams before it is durable.
+//! Sends subscribers every durable event, and streamed text before it is durable.
 //!
-//! Events are never lost: a subscriber that falls behind reads what it missed from the log. Streamed text may be
-//! lost; the durable event that follows holds all of it.
+//! Events are never lost: a subscriber that falls behind reads missed events from the log. Streamed text may be lost;
+//! the durable event that follows holds all of it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,29 +11,29 @@ use protocol::{Envelope, SessionId, TaskId, Turn};
 use store::{SessionReader, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// How many items a subscriber may be behind before it goes back to the log.
+/// How many messages a subscriber may be behind before it reads from the log.
 const BACKLOG: usize = 1024;
 
 /// How many events are read from the log at a time.
 const PAGE_EVENTS: usize = 256;
 
-/// One thing a subscriber is told.
+/// A message to subscribers.
 #[derive(Debug, Clone)]
 pub enum BusMessage {
     /// A durable event.
     Event(Arc<Envelope>),
     /// More text of an answer that is still arriving.
     Text {
-        /// Whose.
+        /// The answering task.
         task: TaskId,
-        /// The turn whose event will hold it.
+        /// The turn whose event will hold the text.
         turn: Turn,
         /// The text.
         text: String,
     },
 }
 
-/// Where the supervisor publishes.
+/// The channel on which the supervisor publishes.
 #[derive(Debug, Clone)]
 pub struct EventBus {
     home: Home,
@@ -42,18 +42,18 @@ pub struct EventBus {
     frames: Arc<FrameCache>,
 }
 
-/// The newest events as they are told to clients: each is written once, however many clients there are.
+/// The newest events as serialised for clients: each is serialised once, however many clients there are.
 #[derive(Debug, Default)]
 pub(crate) struct FrameCache(Mutex<VecDeque<(u64, Arc<[u8]>)>>);
 
-/// How many events are kept as they were written.
+/// Maximum number of cached frames.
 const MAX_FRAMES: usize = 256;
 
-/// Most bytes of one that is kept.
+/// Maximum size of a cached frame.
 const MAX_FRAME_BYTES: usize = 64 * 1024;
 
 impl FrameCache {
-    /// The frame of an event, made by `write` unless another client was told it already.
+    /// Returns the frame of an event; `write` makes it unless it is cached.
     pub(crate) fn get_or_write<E>(
         &self,
         seq: u64,
@@ -68,7 +68,7 @@ impl FrameCache {
         }
         let frame = write()?;
         let mut frames = self.lock();
-        // Old events that one client catches up with are nobody else's.
+        // Old events are not cached: only the client that catches up with them needs them.
         if frame.len() <= MAX_FRAME_BYTES && frames.back().is_none_or(|(newest, _)| *newest < seq) {
             if frames.len() == MAX_FRAMES {
                 frames.pop_front();
@@ -88,22 +88,22 @@ impl EventBus {
         EventBus { home, session, sender: broadcast::Sender::new(BACKLOG), frames: Arc::default() }
     }
 
-    pub(crate) fn publish(&self, live: BusMessage) {
-        // Nobody listening is fine: the log has it.
-        let _listeners = self.sender.send(live);
+    pub(crate) fn publish(&self, message: BusMessage) {
+        // No subscribers is fine: the log has it.
+        let _subscribers = self.sender.send(message);
     }
 
-    /// Whatever happens to tasks from now on, without what it is.
+    /// Signals activity of tasks from now on, without its content.
     pub(crate) fn task_activity(&self) -> TaskActivity {
         TaskActivity(self.sender.subscribe())
     }
 
-    /// Events as they are told to clients.
+    /// The cached frames for clients.
     pub(crate) fn frames(&self) -> Arc<FrameCache> {
         Arc::clone(&self.frames)
     }
 
-    /// Everything after `seq`, then whatever happens.
+    /// Subscribes to all events after `seq`, past and future.
     pub fn subscribe(&self, seq: u64) -> Subscription {
         Subscription {
             home: self.home.clone(),
@@ -116,18 +116,18 @@ impl EventBus {
     }
 }
 
-/// Tells that something has happened to a task.
+/// Signals that a task may have changed.
 #[derive(Debug)]
 pub(crate) struct TaskActivity(broadcast::Receiver<BusMessage>);
 
 impl TaskActivity {
-    /// Waits until something may have happened to the task; whether anything more can.
+    /// Waits until the task may have changed. Returns false when the bus is closed.
     pub(crate) async fn wait_for(&mut self, task: TaskId) -> bool {
         loop {
             match self.0.recv().await {
                 Ok(BusMessage::Event(envelope)) if envelope.entry.task == task => return true,
                 Ok(BusMessage::Event(_) | BusMessage::Text { .. }) => {}
-                // It may have been among what was missed.
+                // The missed messages may include one about this task.
                 Err(RecvError::Lagged(_)) => return true,
                 Err(RecvError::Closed) => return false,
             }
@@ -135,7 +135,7 @@ impl TaskActivity {
     }
 }
 
-/// A place in the stream of events.
+/// A subscriber's position in the stream of events.
 #[derive(Debug)]
 pub struct Subscription {
     home: Home,
@@ -143,17 +143,17 @@ pub struct Subscription {
     receiver: broadcast::Receiver<BusMessage>,
     last_seq: u64,
     missed: bool,
-    /// Events read from the log and not given out, newest first.
+    /// Events read from the log and not yet returned, newest first.
     page: Vec<Envelope>,
 }
 
 impl Subscription {
-    /// The last event that it gave out, or began after.
+    /// The last event that was returned, or the one after which the subscription starts.
     pub(crate) fn last_seq(&self) -> u64 {
         self.last_seq
     }
 
-    /// The next thing; none when the session's owner is gone.
+    /// Returns the next message, or `None` when the session's owner process is gone.
     pub async fn next(&mut self) -> Result<Option<BusMessage>, StoreError> {
         loop {
             if let Some(envelope) = self.missed_event()? {

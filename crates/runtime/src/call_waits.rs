@@ -1,4 +1,4 @@
-//! Tool calls of a run that wait: for other tasks, or for a person.
+//! Tool calls of a run that wait for other tasks or for the user.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use crate::supervisor::{InputRejection, Supervisor};
 pub(crate) struct CallWaits(Arc<Mutex<HashMap<CallId, oneshot::Sender<()>>>>);
 
 impl CallWaits {
-    /// Passes on that a call's wait is over.
+    /// Signals that a call's wait is over.
     pub(crate) fn finish(&self, call: &CallId) {
         if let Some(waiter) = self.lock().remove(call) {
             // The call may have been dropped.
@@ -28,7 +28,7 @@ impl CallWaits {
         }
     }
 
-    /// Says that a call is about to wait. Whoever makes a task that it waits for says so first.
+    /// Registers a call that is about to wait. A call that creates the task it waits for registers first.
     pub(crate) fn register(&self, call: &CallId) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.lock().insert(call.clone(), sender);
@@ -40,7 +40,7 @@ impl CallWaits {
     }
 }
 
-/// One tool call of a run, as something that can wait.
+/// A tool call of a run, which can wait.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) supervisor: Supervisor,
@@ -48,32 +48,32 @@ pub(crate) struct Caller {
     pub(crate) turn: Turn,
     pub(crate) call: CallId,
     pub(crate) waits: CallWaits,
-    /// Results of other tasks that the call's answer tells.
+    /// Results of other tasks that the call's answer contains.
     pub(crate) reported_results: Arc<Mutex<Vec<(TaskId, Activation)>>>,
-    /// Whether a hook has the agent stop after its calls.
+    /// Whether a hook stops the agent after its calls.
     pub(crate) halt: HookHalt,
 }
 
 impl Caller {
-    /// Says that the call's answer tells a result, so that it is not told again.
+    /// Records that the call's answer contains a result, so that it is not delivered again.
     pub(crate) fn mark_reported(&self, task: TaskId, activation: Activation) {
         self.reported_results.lock().unwrap_or_else(PoisonError::into_inner).push((task, activation));
     }
 
-    /// Answers the call. What its answer tells is told with it, or neither is.
+    /// Answers the call and marks the results in its answer as read, in one step.
     pub(crate) async fn answer(&self, answer: ToolResult, evidence: Vec<Evidence>) -> Result<(), InputRejection> {
         let report = RunUpdate::CallAnswered { turn: self.turn, call: self.call.clone(), answer, evidence };
-        let told = std::mem::take(&mut *self.reported_results.lock().unwrap_or_else(PoisonError::into_inner));
-        if told.is_empty() {
+        let reported = std::mem::take(&mut *self.reported_results.lock().unwrap_or_else(PoisonError::into_inner));
+        if reported.is_empty() {
             return self.supervisor.report(self.run, report).await;
         }
-        let read = told.into_iter().map(|(task, activation)| RunUpdate::ResultRead { task, activation });
+        let read = reported.into_iter().map(|(task, activation)| RunUpdate::ResultRead { task, activation });
         let reports = std::iter::once(report).chain(read).map(|report| KernelInput::Report(self.run, report));
         self.supervisor.submit_all(reports).await
     }
 
-    /// Waits for tasks to end. No model is asked meanwhile, and the slot is free. A wait that was under way
-    /// when the process died is taken up again.
+    /// Waits for tasks to end. Meanwhile the run sends no model request and its slot is free. Resumes a wait that was
+    /// under way when the process died.
     pub(crate) async fn wait(
         &self,
         on: Vec<TaskId>,
@@ -96,13 +96,13 @@ impl Caller {
             )
             | None => return Ok(()),
         }
-        // Satisfied, too late or promoted: the caller looks at the tasks anyway.
+        // Satisfied, too late or promoted: the caller checks the tasks anyway.
         let _why = over.await;
         Ok(())
     }
 
-    /// Waits for something that no task of the session does. No model is asked meanwhile, and the slot is free. A wait
-    /// that was under way when the process died is over: nobody knows what it had seen.
+    /// Waits for something outside the session's tasks. Meanwhile the run sends no model request and its slot is free.
+    /// A wait that was under way when the process died is over: what it had observed is unknown.
     pub(crate) async fn wait_until(
         &self,
         until: Timestamp,
@@ -132,8 +132,8 @@ impl Caller {
         self.supervisor.report(self.run, RunUpdate::WaitOver { turn, call }).await
     }
 
-    /// Puts something before a person, who is waited for so long. What the call put there before, perhaps in a process
-    /// that died, is taken up again; one that would wait longer for it does not bind this one.
+    /// Asks the user and waits for at most `wait`. Resumes an ask that the call already has open, perhaps from a dead
+    /// process, with the shorter of the two time limits.
     pub(crate) async fn ask(&self, ask: Ask, wait: Option<Duration>) -> Result<AskWaiter, InputRejection> {
         let over = self.waits.register(&self.call);
         let mut until = None;
@@ -152,19 +152,19 @@ impl Caller {
         Ok(AskWaiter { caller: self.clone(), finished: over, give_up_at: until })
     }
 
-    /// Where the call is.
+    /// The phase of the call.
     pub(crate) async fn phase(&self) -> Result<Option<CallPhase>, InputRejection> {
         let (task, call) = (self.run.task, self.call.clone());
         self.supervisor.query(move |kernel| kernel.task(task).and_then(|task| task.work.call(&call)).cloned()).await
     }
 }
 
-/// Something that lies before a person.
+/// An open ask that waits for its decision.
 #[derive(Debug)]
 pub(crate) struct AskWaiter {
     caller: Caller,
     finished: oneshot::Receiver<()>,
-    /// When this owner gives up what an earlier one would wait longer for.
+    /// When this owner process gives up, if an earlier one would have waited longer.
     give_up_at: Option<(AskId, Instant)>,
 }
 
@@ -173,14 +173,14 @@ impl AskWaiter {
     pub(crate) async fn decision(self) -> Result<DecidedAsk, InputRejection> {
         if let Some(CallPhase::Asking(_)) = self.caller.phase().await? {
             match self.give_up_at {
-                // Decided or dropped: the phase tells.
+                // Decided or dropped: the phase below says which.
                 None => drop(self.finished.await),
                 Some((ask, until)) => {
                     if timeout_at(until, self.finished).await.is_err() {
                         let decision = AskDecision::Deny { message: String::new() };
                         let deny = KernelInput::Decide { ask, decision, by: DecidedBy::Deadline };
                         match self.caller.supervisor.submit(deny).await {
-                            // Somebody may have decided it at the last moment.
+                            // The user may have decided at the last moment.
                             Ok(_) | Err(InputRejection::Refused(InputRefusal::NoAsk(_))) => {}
                             Err(rejected) => return Err(rejected),
                         }

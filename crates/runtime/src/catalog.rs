@@ -1,9 +1,9 @@
-//! The agents, skills and hooks that a session has.
+//! The agents, skills, hooks and slash commands of a session.
 
 use protocol::{AgentSpec, DefinitionSource, HookSpec, SkillSpec, SlashSpec, SpawnPolicy};
 
-/// What was found in files, plugins, flags and catalogues, with what is built in. Names are unique: whoever made the
-/// catalogue has decided which of two counts.
+/// Definitions from files, plugins, flags and remote catalogues, and the built-in ones. Names are unique: duplicates
+/// were resolved when the catalogue was built.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalog {
     /// Agents, the custom ones first.
@@ -12,21 +12,21 @@ pub struct Catalog {
     pub skills: Vec<SkillSpec>,
     /// Hooks, in the order they run.
     pub hooks: Vec<HookSpec>,
-    /// Slash commands of files, the strongest first.
+    /// Slash commands from files, highest precedence first.
     pub slash_commands: Vec<SlashSpec>,
-    /// Those of a project that nobody has trusted; they are known by name alone.
+    /// Slash commands of an untrusted project, known only by name.
     pub untrusted_commands: Vec<SlashSpec>,
 }
 
 impl Catalog {
-    /// The agent of this name. People write names in many ways; case, spaces and underscores do not matter.
+    /// The agent of this name. Case, spaces and underscores do not matter.
     pub fn agent(&self, name: &str) -> Option<&AgentSpec> {
         let wanted = AgentSpec::normalize_name(name);
         self.agents.iter().find(|agent| AgentSpec::normalize_name(&agent.name) == wanted)
     }
 
-    /// Adds the agents that were defined for a session when it began, the newest first. What is said again now, and
-    /// what has the same name as one of them, comes before it.
+    /// Adds the agents that earlier processes of the session defined by flag, newest first. They replace agents from
+    /// other sources, but not those defined by flag now.
     pub(crate) fn restore_defined(&mut self, defined: Vec<AgentSpec>) {
         for spec in defined {
             match self.agents.iter_mut().find(|agent| agent.name == spec.name) {
@@ -47,7 +47,7 @@ impl Catalog {
         self.agents.iter().filter(|agent| agent.model_invocable)
     }
 
-    /// The agents that one with this role may start.
+    /// The agents that an agent with this spawn policy may start.
     pub(crate) fn startable<'a>(&'a self, spawns: &'a SpawnPolicy) -> impl Iterator<Item = &'a AgentSpec> {
         self.agents.iter().filter(|agent| agent.model_invocable && spawns.permits(&agent.name))
     }
@@ -61,7 +61,7 @@ mod tests {
         AgentSpec { name: name.into(), prompt: prompt.into(), source, ..AgentSpec::default() }
     }
 
-    /// A5: a session goes on with the agents that it was begun with.
+    /// A5: a session continues with the agents that it was started with.
     #[test]
     fn what_was_defined_for_a_session_counts_until_it_is_said_anew() {
         let file = DefinitionSource::User { path: "a.md".into() };

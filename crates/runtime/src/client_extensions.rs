@@ -1,44 +1,43 @@
-//! What the program that drives a session brings along: tools that it runs itself, hooks that it answers, and words for
-//! the session's own agent. Nothing of it is kept: whoever goes on with the session brings theirs.
+//! Extensions from the program that drives a session: tools that it runs itself, hooks that it answers, and system
+//! prompt text for the root. They are not stored: a program that resumes the session supplies its own.
 
 use std::sync::Arc;
 
 use protocol::HookSpec;
 use tools::Tool;
 
-/// What the program that drives a session brings along.
+/// Extensions from the program that drives a session.
 #[derive(Debug, Clone, Default)]
 pub struct ClientExtensions {
-    /// Tools that it runs. One of a name that is known already, ours or that of the first family of SDKs, takes its
-    /// place.
+    /// Tools that it runs. Each replaces a tool of the same name, be it Bosun's name or that of the Copilot SDK.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Its hooks, besides those of the catalogue.
+    /// Its hooks, in addition to those of the catalogue.
     pub hooks: Vec<HookSpec>,
-    /// What answers those of them that are functions of the program.
+    /// Calls the hooks that are functions of the program.
     pub hook_driver: Option<Arc<dyn hooks::ClientHookCaller>>,
-    /// What the session's own agent is told first.
+    /// The root's system prompt.
     pub system: SystemText,
 }
 
-/// What the session's own agent is told first.
+/// How the program changes the root's system prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum SystemText {
-    /// Our words.
+    /// The built-in text.
     #[default]
     BuiltIn,
-    /// Our words, and these after them.
+    /// The built-in text, followed by this one.
     Appended(String),
-    /// These words in place of ours.
+    /// This text instead of the built-in one.
     Replaced(String),
 }
 
 impl SystemText {
-    /// The text, where ours is this.
-    pub(crate) fn apply(&self, ours: String) -> String {
+    /// Applies the change to the built-in text.
+    pub(crate) fn apply(&self, built_in: String) -> String {
         match self {
-            SystemText::BuiltIn => ours,
-            SystemText::Appended(more) => format!("{ours}\n{}\n", more.trim()),
-            SystemText::Replaced(theirs) => format!("{}\n", theirs.trim()),
+            SystemText::BuiltIn => built_in,
+            SystemText::Appended(text) => format!("{built_in}\n{}\n", text.trim()),
+            SystemText::Replaced(text) => format!("{}\n", text.trim()),
         }
     }
 }

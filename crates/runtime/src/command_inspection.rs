@@ -1,5 +1,5 @@
-//! What the file system tells of a shell command before it runs: whether its words stay in the workspace, and whether
-//! git would run more than itself there.
+//! Inspects the file system for a shell command before it runs: whether its paths stay in the workspace, and whether
+//! git would run other programs there.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,26 +11,26 @@ use policy::shell::{self, ShellScript};
 
 use crate::command_paths;
 
-/// Most bytes of a file of settings, and of an index, that are read.
-const SETTINGS: u64 = 64 * 1024;
-const INDEX: u64 = 64 * 1024 * 1024;
+/// Maximum bytes read of a git settings file and of an index.
+const MAX_SETTINGS_BYTES: u64 = 64 * 1024;
+const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Where a command may look, and the folders of programs.
+/// The folders that matter for a command.
 #[derive(Debug, Clone, Copy)]
 pub struct InspectionScope<'a> {
-    /// The folders of the workspace, without links.
+    /// The folders of the workspace, with links resolved.
     pub roots: &'a [PathBuf],
-    /// What controls Bosun.
+    /// Files and folders that control Bosun.
     pub controls: &'a [PathBuf],
     /// The `PATH` of commands.
     pub path: Option<&'a OsStr>,
 }
 
-/// What can be seen of a command that starts in a folder, which is one of the workspace.
-pub fn inspect_command(command: &str, cwd: &Path, around: InspectionScope<'_>) -> FilesystemFacts {
+/// Collects the facts about a command that starts in `cwd`, a folder of the workspace.
+pub fn inspect_command(command: &str, cwd: &Path, scope: InspectionScope<'_>) -> FilesystemFacts {
     let script = shell::parse(command);
     let places = command_paths::working_folders(&script, cwd);
-    let inside = |path: &Path| path.starts_with(cwd) || around.roots.iter().any(|root| path.starts_with(root));
+    let inside = |path: &Path| path.starts_with(cwd) || scope.roots.iter().any(|root| path.starts_with(root));
     let named = command_paths::named_paths(&script, &places);
     let has_git = script.commands.iter().any(|simple| simple.name.rsplit('/').next() == Some("git"));
     let below = |control: &PathBuf| {
@@ -38,13 +38,14 @@ pub fn inspect_command(command: &str, cwd: &Path, around: InspectionScope<'_>) -
         places.all().iter().any(within) || named.iter().any(|(_, real)| within(real))
     };
     FilesystemFacts {
-        // A word that says itself that it leads elsewhere is judged by what it says.
-        inside: named.iter().all(|(said, real)| !inside(said) || inside(real))
-            && !has_writable_program(&script, around.path, inside),
-        no_controls_below: !around.controls.iter().any(below),
+        // A path that is outside as written is judged by the rules for its name.
+        inside: named.iter().all(|(written, real)| !inside(written) || inside(real))
+            && !has_writable_program(&script, scope.path, inside),
+        no_controls_below: !scope.controls.iter().any(below),
         plain_repository: has_git && places.all().iter().all(|folder| is_plain_repository(folder)),
         hidden_repository: has_git
-            && (places.all().iter().any(|folder| hidden_above(folder)) || named.iter().any(|(_, real)| is_bare(real))),
+            && (places.all().iter().any(|folder| finds_bare_repository(folder))
+                || named.iter().any(|(_, real)| is_bare(real))),
     }
 }
 
@@ -57,7 +58,7 @@ fn has_writable_program(script: &ShellScript, path: Option<&OsStr>, inside: impl
     })
 }
 
-/// Whether git takes a folder for a repository by what lies in it, and not by its name.
+/// Whether git takes a folder for a repository because of its contents, not its name.
 fn is_bare(folder: &Path) -> bool {
     folder.file_name() != Some(OsStr::new(".git"))
         && folder.join("HEAD").symlink_metadata().is_ok()
@@ -65,13 +66,13 @@ fn is_bare(folder: &Path) -> bool {
         && folder.join("refs").is_dir()
 }
 
-/// Whether git that works in a folder finds such a repository before a plain one.
-fn hidden_above(folder: &Path) -> bool {
+/// Whether git, started in a folder, finds a bare repository before one with a `.git`.
+fn finds_bare_repository(folder: &Path) -> bool {
     let found = folder.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok() || is_bare(above));
     found.is_some_and(is_bare)
 }
 
-/// Whether git that only looks at the repository of a folder runs nothing but itself.
+/// Whether a read-only git command in a folder runs no other program.
 fn is_plain_repository(folder: &Path) -> bool {
     let Some(top) = folder.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()) else {
         return false;
@@ -89,41 +90,41 @@ fn is_plain_repository(folder: &Path) -> bool {
         && !has_submodules(&own.join("index"))
 }
 
-/// The folder of a working tree's own state, and that of the repository. A file that names another folder counts only if
-/// that folder knows of it: it could name anybody's.
+/// The git folder of a working tree, and that of its repository. A `.git` file counts only if the folder that it names
+/// points back to it: it could name any folder.
 fn git_folders(git: &Path) -> Option<(PathBuf, PathBuf)> {
     if fs::symlink_metadata(git).ok()?.is_dir() {
         let linked = git.join("commondir").exists();
         return (!linked).then(|| (git.to_owned(), git.to_owned()));
     }
-    let text = read(git, SETTINGS)?;
+    let text = read(git, MAX_SETTINGS_BYTES)?;
     let own = git.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
-    let back = PathBuf::from(read(&own.join("gitdir"), SETTINGS)?.trim());
-    let common = own.join(read(&own.join("commondir"), SETTINGS)?.trim()).canonicalize().ok()?;
+    let back = PathBuf::from(read(&own.join("gitdir"), MAX_SETTINGS_BYTES)?.trim());
+    let common = own.join(read(&own.join("commondir"), MAX_SETTINGS_BYTES)?.trim()).canonicalize().ok()?;
     (back.canonicalize().ok()? == git.canonicalize().ok()?).then_some((own, common))
 }
 
 fn is_harmless(file: &Path) -> bool {
-    let known = read(file, SETTINGS).and_then(|text| parse_settings(&text));
+    let known = read(file, MAX_SETTINGS_BYTES).and_then(|text| parse_settings(&text));
     known.is_some_and(|settings| settings.iter().all(GitSetting::is_harmless))
 }
 
-/// The text of a file that is not too large.
-fn read(file: &Path, most: u64) -> Option<String> {
-    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= most);
+/// The text of a file, unless it is too large.
+fn read(file: &Path, max: u64) -> Option<String> {
+    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= max);
     small.then(|| fs::read_to_string(file).ok()).flatten()
 }
 
-/// Whether an index has submodules, in which git would run as well; yes where it cannot be read.
+/// Whether an index has submodules, in which git would run as well; true if it cannot be read.
 fn has_submodules(index: &Path) -> bool {
     match fs::metadata(index) {
         Err(_) => false,
-        Ok(facts) if facts.len() > INDEX || !facts.is_file() => true,
+        Ok(facts) if facts.len() > MAX_INDEX_BYTES || !facts.is_file() => true,
         Ok(_) => fs::read(index).ok().and_then(|bytes| index_has_submodules(&bytes)).unwrap_or(true),
     }
 }
 
-/// Walks the entries of an index; nothing where it is not one that is known.
+/// Walks the entries of an index; `None` if its format is unknown.
 fn index_has_submodules(bytes: &[u8]) -> Option<bool> {
     const FIXED: usize = 62;
     let number = |at: usize| bytes.get(at..at + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]));

@@ -1,5 +1,4 @@
-//! Where the words of a shell command really lead, as far as the file system tells before it runs: the shell follows
-//! links that no rule on a name can see.
+//! Resolves the paths of a shell command before it runs: the shell follows links, which rules on names cannot see.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,38 +6,39 @@ use std::path::{Path, PathBuf};
 use policy::shell::{self, CommandFolders, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 use policy::{FilesystemFacts, Policy, RequestedAct};
 
-use crate::protected_files::{PathResolver, real};
+use crate::protected_files::{PathResolver, resolve_links};
 
-/// Most paths that are looked at. Whoever writes more of them could as well write a program.
-const LOOKS: usize = 20_000;
+/// Maximum number of paths that are checked. A longer command could as well be a program.
+const MAX_LOOKUPS: usize = 20_000;
 
-/// The path that a call would reach of what controls Bosun, if it would.
+/// The first path of a command that reaches a file that controls Bosun.
 pub(crate) fn find_reached_control(
     command: &str,
     cwd: &Path,
-    holds: impl Fn(&Path) -> bool,
+    is_control: impl Fn(&Path) -> bool,
     policy: &Policy,
 ) -> Option<PathBuf> {
     let script = shell::parse(command);
     let places = working_folders(&script, cwd);
-    let mut leads = PathResolver::default();
-    let plain =
-        candidate_paths(&script, &places).take(LOOKS).find_map(|path| leads.resolve(&path).filter(|real| holds(real)));
+    let mut resolver = PathResolver::default();
+    let plain = candidate_paths(&script, &places)
+        .take(MAX_LOOKUPS)
+        .find_map(|path| resolver.resolve(&path).filter(|real| is_control(real)));
     let found = || {
         let patterns = patterns(&script, &places);
         let found = patterns.iter().flat_map(|(folder, pattern)| GlobExpansion::expand(folder, pattern).all);
-        found.into_iter().find(|path| holds(path) || policy.could_be_control(path))
+        found.into_iter().find(|path| is_control(path) || policy.could_be_control(path))
     };
     plain.or_else(found)
 }
 
-/// Every path that a word of the command may name: as it is written, and as it really leads.
+/// Every path that a word of the command may name: as written, and resolved.
 pub(crate) fn named_paths(script: &ShellScript, places: &CommandFolders) -> Vec<(PathBuf, PathBuf)> {
-    let mut leads = PathResolver::default();
+    let mut resolver = PathResolver::default();
     let mut named: Vec<(PathBuf, PathBuf)> = candidate_paths(script, places)
-        .take(LOOKS)
+        .take(MAX_LOOKUPS)
         .map(|path| {
-            let real = leads.resolve(&path).unwrap_or_else(|| PathBuf::from("/"));
+            let real = resolver.resolve(&path).unwrap_or_else(|| PathBuf::from("/"));
             (normalize_lexically(&path), real)
         })
         .collect();
@@ -48,11 +48,11 @@ pub(crate) fn named_paths(script: &ShellScript, places: &CommandFolders) -> Vec<
     named
 }
 
-/// Where the commands of a line run. A folder that is not there is not entered.
+/// The folders in which the commands of a script run. A missing folder is not entered.
 pub(crate) fn working_folders(script: &ShellScript, cwd: &Path) -> CommandFolders {
     CommandFolders::follow(&script.commands, cwd, |from, target| {
         let to = from.join(target);
-        match real(&to) {
+        match resolve_links(&to) {
             Some(real) if to.is_dir() => vec![real],
             Some(real) => vec![from.to_owned(), real],
             None => vec![from.to_owned()],
@@ -71,19 +71,19 @@ fn candidate_paths<'a>(script: &'a ShellScript, places: &'a CommandFolders) -> i
 }
 
 fn join(folders: &[PathBuf], words: BTreeSet<&str>) -> Vec<PathBuf> {
-    folders.iter().flat_map(|folder| words.iter().map(|word| folder.join(word))).take(LOOKS).collect()
+    folders.iter().flat_map(|folder| words.iter().map(|word| folder.join(word))).take(MAX_LOOKUPS).collect()
 }
 
 fn words_of(simple: &SimpleCommand) -> impl Iterator<Item = &str> {
     simple.args.iter().map(text).chain([simple.name.as_str()])
 }
 
-/// Options and settings carry their file behind a sign.
+/// Splits off file names that follow a separator in options and settings.
 fn split(word: &str) -> impl Iterator<Item = &str> {
     word.split(['=', ':', ',', '@']).chain([word])
 }
 
-/// The words that the shell looks up among the names of files.
+/// The words that the shell expands as file name patterns.
 fn patterns(script: &ShellScript, places: &CommandFolders) -> Vec<(PathBuf, String)> {
     let is_pattern = |word: &&str| word.contains(['*', '?', '[']);
     let commands = script.commands.iter().enumerate().flat_map(|(at, simple)| {
@@ -96,15 +96,15 @@ fn patterns(script: &ShellScript, places: &CommandFolders) -> Vec<(PathBuf, Stri
     });
     let files = script.files.iter().map(|redirect| text(&redirect.file)).filter(is_pattern);
     let files = files.flat_map(|word| places.all().iter().map(move |folder| (folder.clone(), word.to_owned())));
-    commands.chain(files).take(LOOKS).collect()
+    commands.chain(files).take(MAX_LOOKUPS).collect()
 }
 
-/// What a pattern of file names finds.
+/// The expansion of a file name pattern.
 #[derive(Debug, Default)]
 struct GlobExpansion {
-    /// The files and folders that fit it, without links.
+    /// The matching files and folders, with links resolved.
     matches: Vec<PathBuf>,
-    /// These, and every folder on the way with the rest of the pattern: what may be made there counts.
+    /// The matches, and every folder on the way with the rest of the pattern: a file created there counts too.
     all: Vec<PathBuf>,
     lookups: usize,
 }
@@ -128,12 +128,12 @@ impl GlobExpansion {
             self.all.push(folder.to_owned());
             return;
         };
-        if self.lookups > LOOKS {
+        if self.lookups > MAX_LOOKUPS {
             return;
         }
         self.all.push(folder.join(parts.join("/")));
         if !part.contains(['*', '?', '[', '\\']) {
-            if let Some(next) = real(&folder.join(part)) {
+            if let Some(next) = resolve_links(&folder.join(part)) {
                 self.walk(&next, rest);
             }
             return;
@@ -142,11 +142,11 @@ impl GlobExpansion {
             |name: &str| name.starts_with('.') <= part.starts_with(['.', '[', '\\']) && policy::may_match(part, name);
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             self.lookups += 1;
-            if self.lookups > LOOKS {
+            if self.lookups > MAX_LOOKUPS {
                 return;
             }
             if entry.file_name().to_str().is_some_and(fits)
-                && let Some(next) = real(&entry.path())
+                && let Some(next) = resolve_links(&entry.path())
             {
                 self.walk(&next, rest);
             }
@@ -154,7 +154,7 @@ impl GlobExpansion {
     }
 }
 
-/// The path without `.` and `..`, as it is written.
+/// The path without `.` and `..`, by text alone.
 fn normalize_lexically(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -167,14 +167,15 @@ fn normalize_lexically(path: &Path) -> PathBuf {
     plain
 }
 
-/// The redirections of a command that lead elsewhere than they say, as acts of their own.
+/// The redirections of a command whose real target differs from the written one, as separate acts.
 pub fn resolved_redirects(command: &str, cwd: &Path) -> Vec<RequestedAct> {
     let script = shell::parse(command);
     let known = script.files.iter().filter_map(|redirect| match &redirect.file {
         ShellWord::Known(path) => Some((redirect.mode, cwd.join(path))),
         ShellWord::Glob(_) | ShellWord::Unknown(_) => None,
     });
-    let elsewhere = known.filter_map(|(open, path)| real(&path).filter(|real| *real != path).map(|real| (open, real)));
+    let elsewhere =
+        known.filter_map(|(open, path)| resolve_links(&path).filter(|real| *real != path).map(|real| (open, real)));
     let act = |(open, path): (RedirectMode, PathBuf)| {
         let sign = match open {
             RedirectMode::Read => '<',

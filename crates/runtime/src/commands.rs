@@ -1,5 +1,5 @@
-//! What a person says from another process: on the session's socket, or in the file of a session that nobody ran. The
-//! file is read once, when the session goes on, before any program of it runs.
+//! Commands of the user from another process: sent to the session's socket, or stored while no process owned the
+//! session. Stored commands are read once, when the session is resumed, before any of its programs runs.
 
 use std::sync::Arc;
 
@@ -13,37 +13,37 @@ use crate::agent::SessionContext;
 use crate::hooks;
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// Most commands that are applied together.
+/// Maximum number of commands that are applied together.
 const MAX_BATCH: usize = 256;
 
-/// Who applies what was left for the session.
+/// Applies the commands that were stored for the session.
 pub(crate) struct CommandListener {
     pub(crate) context: Arc<SessionContext>,
     pub(crate) root: TaskId,
     pub(crate) supervisor: Supervisor,
-    /// The commands that were there when the session was opened.
+    /// The commands that were stored when the session was opened.
     pub(crate) pending: Vec<(i64, SessionCommand)>,
 }
 
 impl CommandListener {
-    /// Applies the commands when the session goes on, and says when that is done.
-    pub(crate) async fn run(self, go: Arc<Notify>, looked: watch::Sender<bool>) {
-        go.notified().await;
+    /// Applies the commands when the session resumes, and signals `applied`.
+    pub(crate) async fn run(self, resume: Arc<Notify>, applied: watch::Sender<bool>) {
+        resume.notified().await;
         if let Ok(()) = self.apply().await {
-            looked.send_replace(true);
-            // Whoever asks later reads that it is done.
+            applied.send_replace(true);
+            // Keep `applied` open for later readers.
             std::future::pending().await
         }
     }
 
-    /// Fails when there is nobody any more to apply them.
+    /// Applies all pending commands. Fails when the session is paused or has ended.
     async fn apply(&self) -> Result<(), InputRejection> {
         for commands in self.pending.chunks(MAX_BATCH) {
-            let mut given = Vec::new();
+            let mut inputs = Vec::new();
             for (id, command) in commands {
-                given.push((*id, resolve_input(&self.context, &self.supervisor, self.root, command.clone()).await));
+                inputs.push((*id, resolve_input(&self.context, &self.supervisor, self.root, command.clone()).await));
             }
-            // They line up in their order, and one commit can hold them all.
+            // They are queued in order, and one commit can hold them all.
             let supervisor = &self.supervisor;
             let submit = |(id, input): (i64, Result<KernelInput, InputRejection>)| async move {
                 match input {
@@ -51,8 +51,8 @@ impl CommandListener {
                     Err(rejected) => (id, supervisor.refuse_command(id, rejected).await),
                 }
             };
-            for (id, taken) in join_all(given.into_iter().map(submit)).await {
-                match taken {
+            for (id, result) in join_all(inputs.into_iter().map(submit)).await {
+                match result {
                     Ok(_receipt) => {}
                     Err(
                         rejected @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_)),
@@ -67,25 +67,25 @@ impl CommandListener {
     }
 }
 
-/// Carries out a command that a person gives now, and says what became of it.
+/// Carries out a command of the user and returns its outcome.
 pub(crate) async fn carry_out(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
     root: TaskId,
     command: SessionCommand,
 ) -> Result<CommandOutcome, InputRejection> {
-    let taken = match resolve_input(context, supervisor, root, command).await {
+    let result = match resolve_input(context, supervisor, root, command).await {
         Ok(input) => supervisor.submit(input).await,
         Err(rejected) => Err(rejected),
     };
-    match taken {
+    match result {
         Ok(receipt) => Ok(CommandOutcome::Applied { mail: receipt.mail }),
         Err(rejected @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(rejected),
         Err(rejected) => Ok(CommandOutcome::Refused { kind: rejected.kind(), message: rejected.to_string() }),
     }
 }
 
-/// What a command means, with what hooks have to say to a prompt.
+/// The kernel input of a command; the hooks of a prompt run first.
 async fn resolve_input(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
@@ -97,7 +97,7 @@ async fn resolve_input(
     Ok(input_of(SessionCommand::Send(message), root))
 }
 
-/// What a command means.
+/// The kernel input of a command.
 pub(crate) fn input_of(command: SessionCommand, root: TaskId) -> KernelInput {
     match command {
         SessionCommand::Send(params) => KernelInput::Send(NewMail {

@@ -1,5 +1,5 @@
-//! A task's conversation, folded from its events: the same fold live and after a restart, so that the request a
-//! resumed agent sends begins with the bytes of the one before.
+//! A task's conversation, folded from its events. The fold is the same live and after a restart, so that a resumed
+//! agent's request starts with the bytes of its previous request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,87 +11,87 @@ use protocol::{
 
 use crate::compact::{self, CompactedHistory};
 use crate::prompt;
-use crate::repeats::{RepeatTracker, STALE};
+use crate::repeats::{MAX_STALE_TURNS, RepeatTracker};
 
-/// Tells how another task's activation ended, in words for a model.
+/// Formats results and messages of other tasks for a model.
 pub(crate) trait ResultFormatter {
-    /// The words.
+    /// How an activation of another task ended.
     fn format_result(&self, task: TaskId, activation: Activation) -> String;
 
-    /// A message of another task, with who wrote it.
+    /// A message of another task, with its sender.
     fn format_message(&self, from: TaskId, text: &str) -> String;
 }
 
-/// What a task has heard and said.
+/// The messages that a task has received and sent.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     /// The last event read.
     seq: u64,
     agent: String,
-    /// Who gave it its task, and may say more about it.
+    /// The task that started it and may send it further instructions.
     parent: Option<TaskId>,
     unread: BTreeMap<MailId, (Principal, MailDelivery, MailBody)>,
     messages: Messages,
     turn: Turn,
     /// Whether the latest turn waits for its model.
     asking: bool,
-    /// The calls of the latest answer, in its order, with what was answered.
+    /// The calls of the latest answer, in order, with their results.
     calls: Vec<(ToolCallRequest, Option<ToolResult>)>,
-    /// Why the model stopped, while its latest answer is a last word: it called nothing, and nothing came after it.
+    /// Why the model stopped, while its latest answer is final: it has no calls, and nothing came after it.
     last_word: Option<StopReason>,
     latest_text: String,
-    /// How many answers the model gave.
+    /// The number of answers of the model.
     answers: u32,
-    /// What the provider counted: so many messages make so many tokens.
+    /// The provider's count: the number of messages and their tokens.
     measured: Option<(usize, u64)>,
-    /// What the first message stands for, if it is a digest.
+    /// What the first message replaces, if it is a digest.
     history: Option<CompactedHistory>,
     /// Whether it was compacted, and the model has not answered since.
     compacted: bool,
-    /// Most tokens that the answer to the latest turn may have.
+    /// The most tokens that the answer to the latest turn may have.
     max_output: Option<u32>,
-    /// What was set aside for the latest turn.
+    /// The reservation for the latest turn.
     reserved: Cost,
-    /// The output that was set aside for when it began.
+    /// The output that was reserved when it began.
     expected: u32,
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUpReason>,
-    /// What the model is to be told by the runtime before it is asked again.
+    /// Notices for the model before its next turn.
     notices: Vec<RuntimeNotice>,
-    /// Tools that it is told of besides those it began with.
+    /// Deferred tools that the model has loaded.
     loaded: BTreeSet<String>,
-    /// The latest activation whose start hooks were told of.
+    /// The latest activation whose start hooks ran.
     start_hooks_ran: Option<Activation>,
-    /// How far it goes by itself.
+    /// The session mode.
     mode: SessionMode,
-    /// What it is told of besides the tools that it began with, in the order that it was.
+    /// Tools that were added to the initial ones, in order.
     added_tools: Vec<AddedTools>,
     /// How often the model repeats itself.
     repeats: RepeatTracker,
 }
 
-/// More tools that a model is told of. What it was told of once it stays told of, so that requests begin as before.
+/// Tools added to the initial ones. They are never removed, so that requests keep their beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AddedTools {
-    /// A tool that it asked for.
+    /// A tool that the model loaded.
     Loaded(String),
-    /// Those of a mode.
+    /// The tools of a mode.
     Mode(SessionMode),
 }
 
-/// Something that the runtime tells a model.
+/// A notice of the runtime for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RuntimeNotice {
     BudgetLow,
     Mode(SessionMode),
     WrapUp(WrapUpReason),
-    /// What it was told of a last turn no longer holds.
+    /// Revokes the notice of a last turn.
     Resume,
 }
 
 impl Conversation {
-    /// Reads one event of the task; one that was read before changes nothing.
-    pub(crate) fn read(&mut self, envelope: &Envelope, results: &dyn ResultFormatter) {
+    /// Reads one event of the task; an event that was read before changes nothing.
+    pub(crate) fn apply_event(&mut self, envelope: &Envelope, results: &dyn ResultFormatter) {
         if envelope.seq <= self.seq {
             return;
         }
@@ -138,7 +138,7 @@ impl Conversation {
             Event::ModeChanged { mode, .. } => {
                 self.mode = *mode;
                 self.add_tools(AddedTools::Mode(*mode));
-                self.tell_mode();
+                self.queue_mode_notice();
             }
             Event::ToolsLoaded { tools } => {
                 self.loaded.extend(tools.iter().cloned());
@@ -146,7 +146,7 @@ impl Conversation {
             }
             Event::SessionAdopted { .. } => self.adopt(),
             Event::AgentSelected { agent, .. } => self.agent.clone_from(agent),
-            // What it says to that takes its place.
+            // A later answer replaces it.
             Event::AutopilotStopped { why: AutopilotStop::Complete { summary }, .. }
             | Event::AutopilotStopped { why: AutopilotStop::Blocked { summary, .. }, .. } => {
                 self.latest_text.clone_from(summary);
@@ -206,7 +206,7 @@ impl Conversation {
         self.seq
     }
 
-    /// The agent definition that speaks.
+    /// The name of the agent definition.
     pub(crate) fn agent(&self) -> &str {
         &self.agent
     }
@@ -226,42 +226,42 @@ impl Conversation {
         self.asking
     }
 
-    /// Whether no mail waits that is to be read at once.
-    pub(crate) fn is_undisturbed(&self) -> bool {
+    /// Whether no interrupting mail is unread.
+    pub(crate) fn has_no_interrupt(&self) -> bool {
         self.unread.values().all(|(_, delivery, _)| *delivery != MailDelivery::Interrupt)
     }
 
-    /// Whether the latest answer has calls that are not answered.
+    /// Whether the latest answer has open calls.
     pub(crate) fn is_acting(&self) -> bool {
         self.calls.iter().any(|(_, answer)| answer.is_none())
     }
 
-    /// The calls of the latest answer that have none, in its order.
+    /// The open calls of the latest answer, in order.
     pub(crate) fn open_calls(&self) -> Vec<ToolCallRequest> {
         self.calls.iter().filter(|(_, answer)| answer.is_none()).map(|(call, _)| call.clone()).collect()
     }
 
-    /// Why the model stopped, if all that is left of the activation is to end it.
-    pub(crate) fn last_word(&self) -> Option<StopReason> {
+    /// Why the model stopped, if only the end of the activation is left.
+    pub(crate) fn final_stop_reason(&self) -> Option<StopReason> {
         self.last_word
     }
 
-    /// The latest words of this activation.
+    /// The latest text of this activation.
     pub(crate) fn latest_text(&self) -> &str {
         &self.latest_text
     }
 
-    /// How many answers the model gave.
+    /// The number of answers of the model.
     pub(crate) fn answers(&self) -> u32 {
         self.answers
     }
 
-    /// How many messages the provider has counted, and how many tokens they are with everything before them.
+    /// The number of messages that the provider has counted, and their tokens including system prompt and tools.
     pub(crate) fn measured(&self) -> Option<(usize, u64)> {
         self.measured
     }
 
-    /// What the first message stands for, if it is a digest.
+    /// What the first message replaces, if it is a digest.
     pub(crate) fn history(&self) -> Option<&CompactedHistory> {
         self.history.as_ref()
     }
@@ -271,13 +271,13 @@ impl Conversation {
         self.compacted
     }
 
-    /// What waits to be heard, as it will be told.
+    /// The unread mail, in the form that the model will receive.
     pub(crate) fn unread(&self, results: &dyn ResultFormatter) -> Option<ModelMessage> {
         let mail: Vec<_> = self.unread.values().map(|(from, _, body)| (*from, body)).collect();
         (!mail.is_empty()).then(|| mail_message(&mail, self.parent, results))
     }
 
-    /// The tasks whose results wait to be heard.
+    /// The tasks whose results are unread.
     pub(crate) fn unread_results(&self) -> BTreeSet<TaskId> {
         let of = |body: &MailBody| match body {
             MailBody::Result { task, .. } => Some(*task),
@@ -286,17 +286,17 @@ impl Conversation {
         self.unread.values().filter_map(|(_, _, body)| of(body)).collect()
     }
 
-    /// Most tokens that the answer to the latest turn may have.
+    /// The most tokens that the answer to the latest turn may have.
     pub(crate) fn max_output(&self) -> Option<u32> {
         self.max_output
     }
 
-    /// What was set aside for the latest turn.
+    /// The reservation for the latest turn.
     pub(crate) fn reserved(&self) -> Cost {
         self.reserved
     }
 
-    /// The output that was set aside for when the latest turn began.
+    /// The output that was reserved when the latest turn began.
     pub(crate) fn expected(&self) -> u32 {
         self.expected
     }
@@ -306,7 +306,7 @@ impl Conversation {
         self.wrap_up
     }
 
-    /// Tools that the model is told of besides those it began with.
+    /// Deferred tools that the model has loaded.
     pub(crate) fn loaded(&self) -> &BTreeSet<String> {
         &self.loaded
     }
@@ -316,30 +316,30 @@ impl Conversation {
         &self.repeats
     }
 
-    /// Whether a root on autopilot has had so many turns that brought nothing new that it does not get any further.
+    /// Whether a root on autopilot has had too many turns without anything new.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.mode == SessionMode::Autopilot && self.repeats.stale() >= STALE
+        self.mode == SessionMode::Autopilot && self.repeats.stale() >= MAX_STALE_TURNS
     }
 
-    /// What the model is told of besides the tools that it began with, in the order that it was.
+    /// Tools that were added to the initial ones, in order.
     pub(crate) fn added_tools(&self) -> &[AddedTools] {
         &self.added_tools
     }
 
-    /// The latest activation whose start hooks were told of.
+    /// The latest activation whose start hooks ran.
     pub(crate) fn start_hooks_ran(&self) -> Option<Activation> {
         self.start_hooks_ran
     }
 
-    /// What hooks have to say comes before the mail that starts the activation.
+    /// Adds text of hooks, before the mail that starts the activation.
     fn add_hook_context(&mut self, context: &[String]) {
-        let said: Vec<&str> = context.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
-        if !said.is_empty() {
-            self.push(ModelMessage::user(said.join("\n\n")));
+        let texts: Vec<&str> = context.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
+        if !texts.is_empty() {
+            self.push(ModelMessage::user(texts.join("\n\n")));
         }
     }
 
-    /// Another owner says itself which turn is the last, unless that was answered.
+    /// Clears the last turn of an earlier owner, unless it was answered: the new owner decides anew.
     fn adopt(&mut self) {
         if self.last_word.is_some() || self.is_acting() {
             return;
@@ -352,7 +352,7 @@ impl Conversation {
         }
     }
 
-    /// A turn begins; what the runtime has to say comes right before it.
+    /// Begins a turn, preceded by the runtime's notices.
     fn begin(&mut self, turn: Turn, max_output: Option<u32>) {
         (self.turn, self.asking, self.max_output) = (turn, true, max_output);
         self.last_word = None;
@@ -366,9 +366,9 @@ impl Conversation {
         }
     }
 
-    /// What an answer used tells how long the conversation is, the answer included.
+    /// Records the length of the conversation, including the answer, from the answer's usage.
     fn measure(&mut self, usage: Usage) {
-        // One that counts nothing is not a measure.
+        // Zero means that the provider did not count.
         self.measured = (usage.total() > 0).then(|| (self.messages.len() + 1, usage.total()));
     }
 
@@ -377,7 +377,7 @@ impl Conversation {
         self.messages.push(message);
     }
 
-    /// Mail that arrives together is one message.
+    /// Adds mail; mail that is delivered together is one message.
     fn deliver(&mut self, mail: &[MailId], results: &dyn ResultFormatter) {
         let mail: Vec<_> = mail.iter().filter_map(|id| self.unread.remove(id)).collect();
         let mail: Vec<_> = mail.iter().map(|(from, _, body)| (*from, body)).collect();
@@ -385,20 +385,20 @@ impl Conversation {
         self.push(message);
         self.last_word = None;
         self.repeats.reset();
-        // Whoever is told more has more to say than a last word.
-        if self.wrap_up.is_some_and(WrapUpReason::completes) {
+        // New mail needs more than a last turn.
+        if self.wrap_up.is_some_and(WrapUpReason::counts_as_completed) {
             self.wrap_up = None;
             self.notices.retain(|notice| !matches!(notice, RuntimeNotice::WrapUp(_)));
         }
     }
 
-    /// The model is told less from here on, and nobody has counted how much that is.
+    /// Compacts the messages. The provider has not counted the result.
     fn compact(&mut self, compaction: &Compaction) {
         self.messages.edit(|messages| compact::apply_compaction(messages, &mut self.history, compaction));
         (self.measured, self.compacted) = (None, true);
-        // What it was told of its mode may be gone.
+        // The compaction may have removed the notice of the mode.
         if self.mode != SessionMode::Interactive {
-            self.tell_mode();
+            self.queue_mode_notice();
         }
     }
 
@@ -408,8 +408,8 @@ impl Conversation {
         }
     }
 
-    /// What it is told of the mode comes right before its next turn, so that nothing before that changes.
-    fn tell_mode(&mut self) {
+    /// Puts the notice of the mode right before the next turn, so that earlier messages do not change.
+    fn queue_mode_notice(&mut self) {
         self.notices.retain(|notice| !matches!(notice, RuntimeNotice::Mode(_)));
         self.notices.push(RuntimeNotice::Mode(self.mode));
     }
@@ -426,20 +426,20 @@ impl Conversation {
                 ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => {}
             }
         }
-        if let Some(said) = answer_text(content) {
-            self.latest_text = said;
+        if let Some(text) = answer_text(content) {
+            self.latest_text = text;
         }
         self.last_word = self.calls.is_empty().then_some(stop);
     }
 
-    /// A call is run with other arguments than its model wrote, which stay what the model is told that it wrote.
+    /// Changes the input that a call runs with. The messages keep the input that the model wrote.
     fn rewrite(&mut self, id: &CallId, input: &str) {
         if let Some((call, _)) = self.calls.iter_mut().find(|(call, answer)| call.id == *id && answer.is_none()) {
             input.clone_into(&mut call.input);
         }
     }
 
-    /// Answers join the conversation together, in the order of their calls, once the last one is there.
+    /// Adds an answer. The answers become one message, in the order of their calls, when the last one arrives.
     fn answer_call(&mut self, id: &CallId, answer: &ToolResult) {
         if let Some((_, open)) = self.calls.iter_mut().find(|(call, answer)| call.id == *id && answer.is_none()) {
             *open = Some(answer.clone());
@@ -453,39 +453,39 @@ impl Conversation {
     }
 }
 
-/// Mail as a model is told of it.
+/// Formats mail for the model.
 fn mail_message(
     mail: &[(Principal, &MailBody)],
     parent: Option<TaskId>,
     results: &dyn ResultFormatter,
 ) -> ModelMessage {
-    let mut pictures = Vec::new();
-    let mut words = Vec::new();
+    let mut all_images = Vec::new();
+    let mut texts = Vec::new();
     for (from, body) in mail {
-        words.push(match (from, body) {
+        texts.push(match (from, body) {
             (Principal::User, MailBody::Text { text, images, .. }) => {
-                pictures.extend(images.iter().cloned());
+                all_images.extend(images.iter().cloned());
                 text.clone()
             }
             (Principal::Task { id }, MailBody::Text { text, .. }) if Some(*id) == parent => text.clone(),
             (Principal::Task { id }, MailBody::Text { text, .. }) => prompt::quote(&results.format_message(*id, text)),
-            // It marks what it takes from others itself.
+            // The runtime marks quotes of other tasks itself.
             (Principal::Runtime, MailBody::Text { text, .. }) => text.clone(),
             (_, MailBody::Result { task, activation }) => prompt::quote(&results.format_result(*task, *activation)),
         });
     }
-    let parts = pictures.into_iter().map(MessagePart::Image).chain([MessagePart::Text(words.join("\n\n"))]).collect();
+    let parts = all_images.into_iter().map(MessagePart::Image).chain([MessagePart::Text(texts.join("\n\n"))]).collect();
     ModelMessage::User { parts }
 }
 
-/// What an answer says; nothing when it has no text.
+/// The text of an answer; nothing if it has none.
 pub(crate) fn answer_text<'a>(content: &'a [ContentBlock]) -> Option<String> {
     let text = |block: &'a ContentBlock| match block {
         ContentBlock::Text { text } => Some(text.as_str()),
         ContentBlock::Call(_) | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     };
-    let said: Vec<&str> = content.iter().filter_map(text).collect();
-    (!said.is_empty()).then(|| said.join("\n\n"))
+    let texts: Vec<&str> = content.iter().filter_map(text).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
 #[cfg(test)]
@@ -517,8 +517,8 @@ mod tests {
         for (seq, event) in (1..).zip(events) {
             let entry = LogEntry { task: id(), at: Timestamp(0), event };
             let envelope = Envelope { v: 1, seq, session: SessionId::new(id().uuid()), entry };
-            conversation.read(&envelope, &Nothing);
-            conversation.read(&envelope, &Nothing);
+            conversation.apply_event(&envelope, &Nothing);
+            conversation.apply_event(&envelope, &Nothing);
         }
         conversation
     }
@@ -605,11 +605,11 @@ mod tests {
     fn an_answer_without_calls_is_the_last_word_until_something_follows() {
         let said = || answer(vec![ContentBlock::Text { text: "done".into() }], StopReason::End);
         let started = |attempt| Event::ActivationStarted { activation: Activation(1), attempt: Attempt(attempt) };
-        assert_eq!(fold(vec![said()]).last_word(), Some(StopReason::End));
-        assert_eq!(fold(vec![said(), started(2)]).last_word(), Some(StopReason::End));
-        assert_eq!(fold(vec![said(), started(1)]).last_word(), None);
-        assert_eq!(fold(vec![calls(&["a"])]).last_word(), None);
-        assert_eq!(fold(vec![said(), Event::MailDelivered { mail: Vec::new() }]).last_word(), None);
+        assert_eq!(fold(vec![said()]).final_stop_reason(), Some(StopReason::End));
+        assert_eq!(fold(vec![said(), started(2)]).final_stop_reason(), Some(StopReason::End));
+        assert_eq!(fold(vec![said(), started(1)]).final_stop_reason(), None);
+        assert_eq!(fold(vec![calls(&["a"])]).final_stop_reason(), None);
+        assert_eq!(fold(vec![said(), Event::MailDelivered { mail: Vec::new() }]).final_stop_reason(), None);
     }
 
     #[test]

@@ -1,26 +1,27 @@
-//! Definitions as a session keeps them: under their digests, and with the models they want.
+//! Agent definitions as a session stores them: by their digests, and with the models they request.
 
+use data_encoding::HEXLOWER;
 use kernel::AgentDefinition;
 use protocol::{AgentSpec, DefinitionId, ModelUse};
 use sha2::{Digest, Sha256};
 
 use crate::settings::SessionSettings;
 
-/// A definition under its digest; says in words why it cannot be used.
+/// The definition of an agent with its digest, or the reason why it cannot be used.
 pub(crate) fn definition_of(agent: &AgentSpec) -> Result<AgentDefinition, String> {
     if !agent.unsupported.is_empty() {
-        let wants = agent.unsupported.join("; ");
-        return Err(format!("`{}` cannot be started: {wants} (see {})", agent.name, agent.source));
+        let unsupported = agent.unsupported.join("; ");
+        return Err(format!("`{}` cannot be started: {unsupported} (see {})", agent.name, agent.source));
     }
-    // Its hooks may hold keys, and count only while whoever wrote them is trusted: every run reads them anew.
-    let kept = AgentSpec { hooks: Vec::new(), ..agent.clone() };
-    let json = serde_json::to_vec(&kept).map_err(|error| format!("`{}` cannot be kept: {error}", agent.name))?;
+    // Its hooks may hold keys, and apply only while their source is trusted: every run reads them anew.
+    let stored = AgentSpec { hooks: Vec::new(), ..agent.clone() };
+    let json = serde_json::to_vec(&stored).map_err(|error| format!("cannot store `{}`: {error}", agent.name))?;
     let digest = Sha256::digest(&json);
-    let id = DefinitionId(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
-    Ok(AgentDefinition { id, spec: Box::new(kept) })
+    let id = DefinitionId(HEXLOWER.encode(&digest[..16]));
+    Ok(AgentDefinition { id, spec: Box::new(stored) })
 }
 
-/// The model that the session's own agent wants, the first that can be had; the session's when it wants none.
+/// The first usable model that the root's agent requests; `None` for the session's model.
 pub(crate) fn main_model(main: &AgentSpec, settings: &SessionSettings) -> Result<Option<ModelUse>, String> {
     let mut problems = Vec::new();
     for wanted in &main.models {

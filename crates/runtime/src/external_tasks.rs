@@ -1,4 +1,4 @@
-//! External tasks over the API: what clients do themselves, as the session keeps it.
+//! External tasks over the API: work that clients do themselves, as the session records it.
 
 use kernel::KernelInput;
 use protocol::ExternalTaskId;
@@ -8,14 +8,14 @@ use protocol::api::{
 
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// Every external task that the session keeps.
+/// All external tasks that the session records.
 pub(crate) async fn list(supervisor: &Supervisor) -> Result<ExternalTasksResult, InputRejection> {
     let external_tasks = supervisor.query(|kernel| kernel.external_tasks().cloned().collect()).await?;
     Ok(ExternalTasksResult { external_tasks })
 }
 
-/// Begins an external task, or takes one up again. Calls that change external tasks come one after the other, so that what is
-/// compared is what this one did.
+/// Registers an external task, or claims an existing one again. Calls that change external tasks run one after the
+/// other, so the comparison shows the effect of this one.
 pub(crate) async fn register(
     supervisor: &Supervisor,
     params: RegisterExternalTaskParams,
@@ -32,7 +32,7 @@ pub(crate) async fn register(
     Ok(ExternalTaskResult { external_task, change })
 }
 
-/// Takes what a client says of its external task.
+/// Applies a client's update of its external task.
 pub(crate) async fn update(
     supervisor: &Supervisor,
     update: ExternalTaskUpdate,

@@ -1,5 +1,5 @@
-//! What a person granted while the session ran: rules that come with a decision and hold for the rest of the session,
-//! whoever owns it.
+//! Permissions granted while the session runs: rules that a user adds when deciding an ask. They apply for the rest of
+//! the session, even when another process adopts it.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,21 +9,21 @@ use policy::{Policy, Rule, RuleError, RuleSource};
 use protocol::api::RuleChange;
 use protocol::{AskDecision, DecidedBy, Event, HookDialect, PermissionMode, RuleEffect, SessionMode};
 
-/// What calls may do now: the policy that the session was opened with, and what was granted since it began. In plan mode
-/// nobody may change anything, whatever was granted.
+/// The current policy: the one that the session was opened with, and the rules granted since it began. In plan mode no
+/// call may change anything, regardless of grants.
 #[derive(Debug)]
-pub(crate) struct Grants(RwLock<Ceiling>);
+pub(crate) struct Grants(RwLock<PolicyState>);
 
 #[derive(Debug)]
-struct Ceiling {
+struct PolicyState {
     policy: Arc<Policy>,
-    /// The policy of plan mode, while the session is in it.
+    /// The policy in plan mode; none in other session modes.
     planning: Option<Arc<Policy>>,
 }
 
 impl Grants {
     pub(crate) fn new(policy: Policy) -> Grants {
-        Grants(RwLock::new(Ceiling { policy: Arc::new(policy), planning: None }))
+        Grants(RwLock::new(PolicyState { policy: Arc::new(policy), planning: None }))
     }
 
     /// The policy as it is now.
@@ -32,20 +32,20 @@ impl Grants {
         Arc::clone(ceiling.planning.as_ref().unwrap_or(&ceiling.policy))
     }
 
-    /// Takes in a durable event.
-    pub(crate) fn read(&self, event: &Event) {
+    /// Applies a durable event.
+    pub(crate) fn apply_event(&self, event: &Event) {
         if let Event::ModeChanged { mode, .. } = event {
             return self.apply_session_mode(*mode);
         }
         let Event::AskDecided { decision, by: DecidedBy::User, .. } = event else { return };
         match granted_rules(decision) {
             Ok(rules) => rules.into_iter().for_each(|rule| self.add_rule(rule)),
-            // Another version took it for a rule; this one does not widen anything by it.
-            Err(error) => tracing::warn!(%error, "a granted rule cannot be read"),
+            // Another version of Bosun accepted the rule; this one cannot parse it and grants nothing.
+            Err(error) => tracing::warn!(%error, "ignored a granted rule that cannot be parsed"),
         }
     }
 
-    /// Treats calls that no rule speaks of like this from now on. Rules stay, and so does plan mode.
+    /// Changes the permission mode. The rules and plan mode remain in force.
     pub(crate) fn set_mode(&self, mode: PermissionMode) {
         let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut ceiling.policy).mode = mode;
@@ -54,8 +54,8 @@ impl Grants {
         }
     }
 
-    /// Changes the rules from now on: all of them, or none if one is not a rule. What forbids is not removed unless it was
-    /// added while the session ran.
+    /// Applies all changes to the rules, or none if one of them is invalid. Ask and deny rules are removed only if they
+    /// were added while the session ran.
     pub(crate) fn change_rules(&self, changes: &[RuleChange]) -> Result<(), RuleError> {
         let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let mut rules = ceiling.policy.rules.clone();
@@ -65,8 +65,8 @@ impl Grants {
                     insert_rule(&mut rules, Rule::parse(*effect, rule, RuleSource::Session)?)
                 }
                 RuleChange::Remove { effect, rule } => {
-                    let gone = Rule::parse(*effect, rule, RuleSource::Session)?;
-                    let may_go = |source: &RuleSource| match source {
+                    let removed = Rule::parse(*effect, rule, RuleSource::Session)?;
+                    let is_removable = |source: &RuleSource| match source {
                         RuleSource::Session => true,
                         RuleSource::Flag => *effect == RuleEffect::Allow,
                         RuleSource::BuiltIn
@@ -75,8 +75,9 @@ impl Grants {
                         | RuleSource::Project(_)
                         | RuleSource::User(_) => false,
                     };
-                    rules
-                        .retain(|rule| (rule.effect, &rule.text) != (gone.effect, &gone.text) || !may_go(&rule.source));
+                    rules.retain(|rule| {
+                        (rule.effect, &rule.text) != (removed.effect, &removed.text) || !is_removable(&rule.source)
+                    });
                 }
                 RuleChange::Replace { effect, rules: texts } => {
                     rules.retain(|rule| rule.effect != *effect || rule.source != RuleSource::Session);
@@ -93,13 +94,13 @@ impl Grants {
         Ok(())
     }
 
-    /// Changes the rules as hooks want it, as far as that narrows: their yes is not a person's. A rule that cannot be
-    /// kept to the letter holds for its whole tool.
+    /// Applies the rule updates of hooks that restrict permissions and ignores the others: a hook cannot grant in place
+    /// of the user.
     pub(crate) fn apply_hook_updates(&self, updates: &[RuleUpdate]) {
         for update in updates {
             let changes = self.narrowing_changes(update);
             if let Err(error) = self.change_rules(&changes) {
-                tracing::warn!(%error, "a hook's change of the rules is passed over");
+                tracing::warn!(%error, "ignored a hook's rule update");
             }
         }
     }
@@ -115,11 +116,11 @@ impl Grants {
                 rules.map(|rule| RuleChange::Remove { effect, rule: rule.text }).collect()
             }
             (RuleUpdateKind::Replace, RuleEffect::Allow) => {
-                let stay: Vec<String> = rules.map(|rule| rule.text).collect();
+                let listed: Vec<String> = rules.map(|rule| rule.text).collect();
                 let policy = self.policy();
-                let own =
+                let session_rules =
                     policy.rules.iter().filter(|rule| rule.effect == effect && rule.source == RuleSource::Session);
-                let rules = own.map(|rule| rule.text.clone()).filter(|rule| stay.contains(rule)).collect();
+                let rules = session_rules.map(|rule| rule.text.clone()).filter(|rule| listed.contains(rule)).collect();
                 vec![RuleChange::Replace { effect, rules }]
             }
             (RuleUpdateKind::Add, RuleEffect::Allow) | (RuleUpdateKind::Remove, RuleEffect::Ask | RuleEffect::Deny) => {
@@ -142,38 +143,40 @@ impl Grants {
     }
 }
 
-/// A rule in the words of another family. One that forbids and cannot be read is one for its whole tool.
+/// Parses a rule with another product's tool names. If the pattern of an ask or deny rule cannot be parsed, the rule
+/// applies to all calls of its tool.
 fn parse_foreign_rule(effect: RuleEffect, text: &str) -> Option<Rule> {
     let (tool, pattern) = text.split_once('(').map_or((text, None), |(tool, rest)| (tool, Some(rest)));
-    let ours = hooks::tool_names::own_tool_name(tool.trim(), HookDialect::Snake);
-    let whole = (pattern.is_none() || effect != RuleEffect::Allow).then(|| [tool.trim().to_owned(), ours.to_owned()]);
-    let exact = [Some(text.to_owned()), pattern.map(|rest| format!("{ours}({rest}"))];
-    let mut rules = exact.into_iter().flatten().chain(whole.into_iter().flatten());
-    let rule = rules.find_map(|text| {
+    let bosun_name = hooks::tool_names::own_tool_name(tool.trim(), HookDialect::Snake);
+    let without_pattern =
+        (pattern.is_none() || effect != RuleEffect::Allow).then(|| [tool.trim().to_owned(), bosun_name.to_owned()]);
+    let with_pattern = [Some(text.to_owned()), pattern.map(|rest| format!("{bosun_name}({rest}"))];
+    let mut texts = with_pattern.into_iter().flatten().chain(without_pattern.into_iter().flatten());
+    let rule = texts.find_map(|text| {
         let rule = Rule::parse(effect, &text, RuleSource::Session).ok()?;
         rule.unknown_tool().is_none().then_some(rule)
     });
     if rule.is_none() {
-        tracing::warn!(text, "a hook's rule is passed over");
+        tracing::warn!(text, "ignored a hook's rule that is invalid or names an unknown tool");
     }
     rule
 }
 
-/// Puts a rule among others, after those of stronger sources, unless it is there.
+/// Inserts a rule after those from sources of the same or higher precedence, unless it is already there.
 fn insert_rule(rules: &mut Vec<Rule>, rule: Rule) {
     if !rules.contains(&rule) {
-        let place = rules.partition_point(|known| known.source <= rule.source);
-        rules.insert(place, rule);
+        let position = rules.partition_point(|known| known.source <= rule.source);
+        rules.insert(position, rule);
     }
 }
 
-/// The same policy for whoever only looks.
+/// The policy with its mode set to plan.
 fn plan_mode_policy(policy: &Policy) -> Arc<Policy> {
     Arc::new(Policy { mode: PermissionMode::Plan, ..policy.clone() })
 }
 
-/// Refuses a decision whose rule is none, before anything is decided.
-pub(crate) fn check(input: &KernelInput) -> Result<(), RuleError> {
+/// Checks the rules that a decision grants, before the kernel applies it.
+pub(crate) fn check_granted_rules(input: &KernelInput) -> Result<(), RuleError> {
     match input {
         KernelInput::Decide { decision, .. } => granted_rules(decision).map(|_rules| ()),
         _other => Ok(()),
@@ -212,11 +215,11 @@ mod tests {
     }
 
     #[test]
-    fn a_granted_rule_stands_once_after_the_stronger_sources() {
+    fn a_granted_rule_is_added_once_after_sources_of_higher_precedence() {
         let rules = vec![rule("view", RuleSource::Flag), rule("grep", RuleSource::User("/u".into()))];
         let grants = Grants::new(Policy { rules, ..Policy::default() });
         for _ in 0..2 {
-            grants.read(&decided(allow("shell(git *)"), DecidedBy::User));
+            grants.apply_event(&decided(allow("shell(git *)"), DecidedBy::User));
         }
         let expected =
             ["the command line view", "granted while the session ran shell(git *)", "your settings, /u grep"];
@@ -224,31 +227,31 @@ mod tests {
     }
 
     #[test]
-    fn plan_mode_narrows_whatever_was_granted_and_its_end_gives_it_back() {
+    fn grants_apply_again_after_plan_mode() {
         let grants = Grants::new(Policy { mode: PermissionMode::AllowAll, ..Policy::default() });
-        let change = |mode| grants.read(&Event::ModeChanged { mode, by: protocol::Principal::User });
+        let change = |mode| grants.apply_event(&Event::ModeChanged { mode, by: protocol::Principal::User });
         change(SessionMode::Plan);
-        grants.read(&decided(allow("shell"), DecidedBy::User));
+        grants.apply_event(&decided(allow("shell"), DecidedBy::User));
         assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::Plan, 1));
         change(SessionMode::Autopilot);
         assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::AllowAll, 1));
     }
 
     #[test]
-    fn another_mode_holds_from_now_on_but_not_in_plan_mode() {
+    fn a_new_permission_mode_applies_except_in_plan_mode() {
         let grants = Grants::new(Policy { rules: vec![rule("view", RuleSource::Flag)], ..Policy::default() });
         grants.set_mode(PermissionMode::AllowAll);
         assert_eq!((grants.policy().mode, texts(&grants).len()), (PermissionMode::AllowAll, 1));
-        grants.read(&Event::ModeChanged { mode: SessionMode::Plan, by: protocol::Principal::User });
+        grants.apply_event(&Event::ModeChanged { mode: SessionMode::Plan, by: protocol::Principal::User });
         grants.set_mode(PermissionMode::AcceptEdits);
         assert_eq!(grants.policy().mode, PermissionMode::Plan);
     }
 
-    /// The rules that are left.
+    /// The rules that remain after a change.
     type RemainingRules<'a> = &'a [(RuleEffect, &'a str)];
 
     #[test]
-    fn rules_are_changed_while_the_session_runs_and_what_forbids_stays() {
+    fn rule_changes_keep_configured_deny_rules() {
         use RuleEffect::{Allow, Ask, Deny};
         let parsed = |effect, text: &str, source| Rule::parse(effect, text, source).unwrap();
         let add = |effect, rule: &str| RuleChange::Add { effect, rule: rule.into() };
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hooks_want_of_the_rules_only_narrows() {
+    fn hook_updates_only_restrict() {
         use RuleEffect::{Allow, Ask, Deny};
         use RuleUpdateKind::{Add, Remove, Replace};
         let parsed = |effect, text: &str, source| Rule::parse(effect, text, source).unwrap();
@@ -316,21 +319,21 @@ mod tests {
     }
 
     #[test]
-    fn only_a_person_s_allowing_grants_anything() {
+    fn only_a_users_allow_decision_grants_rules() {
         let grants = Grants::new(Policy::default());
-        grants.read(&decided(allow("shell"), DecidedBy::Deadline));
-        grants.read(&decided(AskDecision::Allow { rules: Vec::new(), input: None }, DecidedBy::User));
-        grants.read(&decided(AskDecision::Deny { message: "shell".into() }, DecidedBy::User));
-        grants.read(&decided(allow("  "), DecidedBy::User));
-        grants.read(&Event::AdmissionClosed);
+        grants.apply_event(&decided(allow("shell"), DecidedBy::Deadline));
+        grants.apply_event(&decided(AskDecision::Allow { rules: Vec::new(), input: None }, DecidedBy::User));
+        grants.apply_event(&decided(AskDecision::Deny { message: "shell".into() }, DecidedBy::User));
+        grants.apply_event(&decided(allow("  "), DecidedBy::User));
+        grants.apply_event(&Event::AdmissionClosed);
         assert_eq!(texts(&grants), [""; 0]);
     }
 
     #[test]
-    fn a_decision_with_no_rule_in_it_is_refused() {
+    fn a_decision_with_an_invalid_rule_is_refused() {
         let input = |decision| KernelInput::Decide { ask: AskId("a".into()), decision, by: DecidedBy::User };
-        assert!(check(&input(allow(" "))).is_err());
-        assert_eq!(check(&input(allow("shell"))), Ok(()));
-        assert_eq!(check(&KernelInput::Tick), Ok(()));
+        assert!(check_granted_rules(&input(allow(" "))).is_err());
+        assert_eq!(check_granted_rules(&input(allow("shell"))), Ok(()));
+        assert_eq!(check_granted_rules(&KernelInput::Tick), Ok(()));
     }
 }

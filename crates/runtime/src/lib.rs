@@ -1,7 +1,7 @@
-//! Performs what the kernel decides: sessions, turns, tools and their supervisor.
+//! Performs the kernel's effects: sessions, turns, tools and their supervisor.
 //!
-//! The supervisor is the only writer of a session's task state. What it decides is durable before anybody
-//! sees it; what runs lives in a set that it owns; a failed commit pauses the session with nothing half done.
+//! The supervisor is the only writer of a session's task state. It commits every decision before publishing it, and
+//! owns all running tasks. A failed commit pauses the session and leaves nothing half done.
 
 #![deny(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! The models that agents may be run with, besides the session's own.
+//! The models that agents may use besides the session's.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,29 +6,29 @@ use std::sync::Arc;
 use model::Model;
 use protocol::ModelPreference;
 
-/// Where models come from.
+/// Resolves model names.
 pub trait ModelResolver: Send + Sync + fmt::Debug {
-    /// Opens a model by its name, as `--model` takes it; says in words why it cannot.
+    /// Opens a model by its name, as `--model` takes it, or returns the reason why it cannot.
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String>;
 
-    /// The whole name of a model, which means the same in any process that goes on with the session.
+    /// The full name of a model, which means the same in every process that resumes the session.
     fn full_name(&self, spec: &str) -> String {
         spec.to_owned()
     }
 
-    /// Whether a model may exist, as far as is known; nobody knows all models of every provider.
+    /// Whether a model may exist, as far as is known: no list of a provider's models is complete.
     fn may_have(&self, _spec: &str) -> bool {
         true
     }
 
-    /// The models that can be asked, by the names that [`Models::open`] takes.
+    /// The usable models, by the names that [`ModelResolver::open`] takes.
     fn available(&self) -> Vec<String>;
 
-    /// The model that an agent of this taste would like, if one is configured.
-    fn preferred(&self, taste: ModelPreference) -> Option<String>;
+    /// The model configured for this preference, if there is one.
+    fn preferred(&self, preference: ModelPreference) -> Option<String>;
 }
 
-/// No model but the session's own.
+/// Resolves no model: agents use the session's.
 #[derive(Debug)]
 pub struct SessionModelOnly;
 
@@ -41,39 +41,39 @@ impl ModelResolver for SessionModelOnly {
         Vec::new()
     }
 
-    fn preferred(&self, _taste: ModelPreference) -> Option<String> {
+    fn preferred(&self, _preference: ModelPreference) -> Option<String> {
         None
     }
 }
 
-/// What becomes of an agent whose model is much more expensive than the session's.
+/// The policy for agents whose model is much more expensive than the session's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CostGuard {
-    /// How many times more expensive it may be, in percent; anything when absent.
+    /// The maximum price in percent of the session's model; no limit when absent.
     pub percent: Option<u32>,
-    /// What becomes of it otherwise.
+    /// The action for an agent above the limit.
     pub action: ExpensiveModelAction,
-    /// What is thought of a model whose price is not known.
+    /// How a model of unknown price is treated.
     pub unpriced: UnpricedModelPolicy,
 }
 
-/// What is thought of a model whose price is not known, though somebody may have to pay it.
+/// How a model of unknown price is treated, since it may cost money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UnpricedModelPolicy {
-    /// It is too expensive.
+    /// As too expensive.
     #[default]
     TooExpensive,
-    /// It is cheap enough.
+    /// As cheap enough.
     Allowed,
 }
 
-/// What becomes of an agent whose model is too expensive.
+/// The action for an agent whose model is too expensive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExpensiveModelAction {
-    /// It is not started.
+    /// Do not start it.
     #[default]
     Refuse,
-    /// It is run with the session's model, and everybody can see that.
+    /// Start it with the session's model, and record the change.
     Downgrade,
 }
 

@@ -1,4 +1,4 @@
-//! Which machines pages may come from.
+//! Restricts the hosts from which pages may be fetched.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use net::fetch::AddressGate;
 
 use crate::agent::SessionContext;
 
-/// The machines that the calls of a session may connect to.
+/// Lets the calls of a session connect only where its policy permits.
 #[derive(Debug)]
 pub(crate) struct PolicyNetworkGate(pub(crate) Arc<SessionContext>);
 

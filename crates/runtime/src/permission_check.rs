@@ -1,5 +1,5 @@
-//! The one check under every tool call: what the call would do, as paths really lead, against what calls may do. It is
-//! made before the call runs, and again for each file at the moment it is opened.
+//! The single permission check for tool calls: compares the acts of a call, with their paths resolved, to the policy.
+//! It runs before the call, and again for each file when it is opened.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ use crate::task_workspaces::TaskWorkspace;
 #[derive(Debug, Clone)]
 pub(crate) struct CallPermission {
     pub(crate) verdict: Verdict,
-    /// What it may open, if it runs.
-    pub(crate) reach: Arc<dyn FileAccessGuard>,
+    /// Checks the files that it opens while it runs.
+    pub(crate) file_guard: Arc<dyn FileAccessGuard>,
 }
 
-/// Judges a call on its final input; refuses one that is not well formed. It looks at files, which may take long, so
-/// it does that on a thread of its own.
+/// Judges a call by its final input; refuses one that is not well formed. It reads files, which may take long, so it
+/// uses a separate thread.
 pub(crate) async fn judge_call(
     context: &Arc<SessionContext>,
     prepared: &Arc<PreparedAgent>,
@@ -62,10 +62,10 @@ fn judge_call_blocking(
         named_paths: named,
         verdict,
     };
-    Ok(CallPermission { verdict: permitted.verdict.clone(), reach: Arc::new(permitted) })
+    Ok(CallPermission { verdict: permitted.verdict.clone(), file_guard: Arc::new(permitted) })
 }
 
-/// Judges a command that the runtime runs at a site for a call of this tool.
+/// Judges a command that the runtime runs in a workspace for a call of this tool.
 pub(crate) async fn judge_command(
     context: &Arc<SessionContext>,
     prepared: &Arc<PreparedAgent>,
@@ -84,27 +84,27 @@ pub(crate) async fn judge_command(
     tokio::task::spawn_blocking(judge).await.map_err(ToolError::broken)?
 }
 
-/// What a person who may allow the call is told, and the model if nobody does.
+/// The denial shown to the user, who may allow the call, and to the model if the user does not.
 pub(crate) fn denial_text(tool: &str, verdict: &Verdict) -> String {
     let flags = allow_flags(&verdict.rules());
     let remedy = flags.map(|flags| format!(" The user can permit it with `{flags}`.")).unwrap_or_default();
-    format!("`{tool}` was not permitted: {}.{remedy} Go on without it and tell the user.", verdict.reason())
+    format!("`{tool}` was not permitted: {}.{remedy} Continue without it and tell the user.", verdict.reason())
 }
 
-/// Decides, on paths as they are now. What a file is counts as much as what it is called.
+/// Decides by the paths as they are now. A control file is recognised by its identity as well as by its name.
 fn check(
     context: &SessionContext,
     (prepared, site): (&PreparedAgent, &TaskWorkspace),
-    held: impl Fn(&Path) -> bool,
+    is_control: impl Fn(&Path) -> bool,
     tool: &str,
     acts: Vec<RequestedAct>,
 ) -> Verdict {
     let policy = site.policy(context.policy());
     let reached = acts.iter().find_map(|act| match act {
         RequestedAct::Shell { command, cwd, facts: _ } => {
-            command_paths::find_reached_control(command, cwd, &held, &policy)
+            command_paths::find_reached_control(command, cwd, &is_control, &policy)
         }
-        RequestedAct::Read(path) | RequestedAct::Edit(path) => held(path).then(|| path.clone()),
+        RequestedAct::Read(path) | RequestedAct::Edit(path) => is_control(path).then(|| path.clone()),
         RequestedAct::Fetch(_) | RequestedAct::Agent(_) | RequestedAct::Session | RequestedAct::Other => None,
     });
     match reached {
@@ -118,7 +118,7 @@ fn control_file_verdict(path: &Path) -> Verdict {
     Verdict { effect: RuleEffect::Deny, basis: VerdictBasis::Controls, part, rule: None, others: Vec::new() }
 }
 
-/// What no call at this site may reach. Checkouts of agents are not looked through for second names of it.
+/// The files that no call in this workspace may reach. Agents' checkouts are not searched for hard links to them.
 fn controls(context: &SessionContext, site: &TaskWorkspace) -> ControlFiles {
     let (policy, home) = (site.policy(context.policy()), &context.settings.home);
     ControlFiles::new(&policy.controls, &policy.exempt, vec![home.checkouts_dir(), home.trash_dir()])
@@ -133,8 +133,8 @@ fn act(site: &TaskWorkspace, policy: &Policy, need: RequiredPermission) -> Resul
         RequiredPermission::Read(path) => RequestedAct::Read(real(&path)?),
         RequiredPermission::Edit(path) => RequestedAct::Edit(real(&path)?),
         RequiredPermission::Shell(command) => {
-            let (cwd, seen) = (site.cwd().to_owned(), inspect(site, policy, &command));
-            RequestedAct::Shell { command, cwd, facts: seen }
+            let (cwd, facts) = (site.cwd().to_owned(), inspect(site, policy, &command));
+            RequestedAct::Shell { command, cwd, facts }
         }
         RequiredPermission::Fetch(address) => RequestedAct::Fetch(address),
         RequiredPermission::Agent(name) => RequestedAct::Agent(name),
@@ -143,7 +143,7 @@ fn act(site: &TaskWorkspace, policy: &Policy, need: RequiredPermission) -> Resul
     })
 }
 
-/// What the file system tells of a command. Where everything is allowed nobody asks for it.
+/// The file system facts of a command; not needed where everything is allowed.
 fn inspect(site: &TaskWorkspace, policy: &Policy, command: &str) -> FilesystemFacts {
     if policy.mode == PermissionMode::AllowAll {
         return FilesystemFacts::default();
@@ -152,7 +152,7 @@ fn inspect(site: &TaskWorkspace, policy: &Policy, command: &str) -> FilesystemFa
     inspect_command(command, site.cwd(), InspectionScope { roots: &policy.roots, controls: &policy.controls, path })
 }
 
-/// What the redirections of a command really open.
+/// The files that the redirections of a command really open.
 fn redirect_acts(act: &RequestedAct) -> Vec<RequestedAct> {
     match act {
         RequestedAct::Shell { command, cwd, facts: _ } => command_paths::resolved_redirects(command, cwd),
@@ -177,7 +177,7 @@ fn named_path(act: &RequestedAct) -> Option<(PathBuf, FileAccess)> {
     }
 }
 
-/// What a call was permitted: the paths it had when it was judged, and besides them only what needs no permission.
+/// The permission of a call: the paths that it named when it was judged, and files that need no permission.
 #[derive(Debug)]
 struct PermittedCall {
     context: Arc<SessionContext>,
@@ -185,7 +185,7 @@ struct PermittedCall {
     controls: ControlFiles,
     tool: String,
     named_paths: Vec<(PathBuf, FileAccess)>,
-    /// What was decided about the call, by a person if it says so.
+    /// The verdict on the call; if it is `Ask`, the user has permitted the call.
     verdict: Verdict,
 }
 
@@ -196,23 +196,24 @@ impl PermittedCall {
             .any(|(named, granted)| path == named && (*granted == how || *granted == FileAccess::Edit))
     }
 
-    /// Whether somebody who permitted the call to look through a folder knew that this file would be looked at: the
-    /// file is asked about for the very reason that the folder was.
+    /// Whether the user's permission to search a folder covers this file: the file needs permission for the same reason
+    /// as the folder.
     fn covers(&self, path: &Path, how: FileAccess, verdict: &Verdict) -> bool {
         let below = |(named, granted): &(PathBuf, FileAccess)| *granted == FileAccess::Read && path.starts_with(named);
         let same = (verdict.effect, &verdict.basis) == (RuleEffect::Ask, &self.verdict.basis);
         how == FileAccess::Read && same && self.named_paths.iter().any(below)
     }
 
-    fn check_with(&self, path: &Path, how: FileAccess, held: impl Fn(&Path) -> bool) -> Result<(), ToolError> {
-        if self.names(path, how) && !held(path) {
+    fn check_with(&self, path: &Path, how: FileAccess, is_control: impl Fn(&Path) -> bool) -> Result<(), ToolError> {
+        if self.names(path, how) && !is_control(path) {
             return Ok(());
         }
         let act = match how {
             FileAccess::Read => RequestedAct::Read(path.to_owned()),
             FileAccess::Edit => RequestedAct::Edit(path.to_owned()),
         };
-        let verdict = check(&self.context, (&self.agent, &self.agent.task_workspace), held, &self.tool, vec![act]);
+        let verdict =
+            check(&self.context, (&self.agent, &self.agent.task_workspace), is_control, &self.tool, vec![act]);
         if verdict.effect == RuleEffect::Allow || self.covers(path, how, &verdict) {
             return Ok(());
         }
@@ -222,7 +223,7 @@ impl PermittedCall {
 
 fn refused_path(path: &Path, verdict: &Verdict) -> ToolError {
     let reason = verdict.reason();
-    ToolError::Refused(format!("{} is not what the call was permitted to open: {reason}", path.display()))
+    ToolError::Refused(format!("{} is not permitted for this call: {reason}", path.display()))
 }
 
 impl FileAccessGuard for PermittedCall {

@@ -1,4 +1,4 @@
-//! The plan of a session: a file in its folder, for people to read and to change.
+//! The plan of a session: a file in its folder that the user can read and edit.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -7,8 +7,8 @@ use host::Home;
 use protocol::SessionId;
 use tempfile::NamedTempFile;
 
-/// Most bytes of a plan that are read: a person may have put anything there.
-const MOST: u64 = 256 * 1024;
+/// Maximum bytes of a plan that are read: the user may have put anything there.
+const MAX_PLAN_BYTES: u64 = 256 * 1024;
 
 /// The session's plan, if it has one.
 pub fn read_plan(home: &Home, session: SessionId) -> io::Result<Option<String>> {
@@ -18,12 +18,12 @@ pub fn read_plan(home: &Home, session: SessionId) -> io::Result<Option<String>> 
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
+    file.take(MAX_PLAN_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok((!text.trim().is_empty()).then_some(text))
 }
 
-/// Keeps another plan, in one step.
+/// Replaces the plan atomically.
 pub(crate) fn write(home: &Home, session: SessionId, text: &str) -> io::Result<()> {
     let mut file = NamedTempFile::new_in(home.session_dir(session))?;
     file.write_all(text.as_bytes())?;
@@ -40,7 +40,7 @@ pub(crate) fn remove(home: &Home, session: SessionId) -> io::Result<()> {
     }
 }
 
-/// Gives a copy of a session its plan too.
+/// Copies the plan to a fork of the session.
 pub(crate) fn copy(home: &Home, from: SessionId, to: SessionId) -> io::Result<()> {
     read_plan(home, from)?.map_or(Ok(()), |text| write(home, to, &text))
 }

@@ -1,4 +1,4 @@
-//! What an agent works with: its definition made ready to run. Agents of one definition share one prepared agent.
+//! Prepared agents: definitions resolved into what is needed to run them. Agents that share a definition share one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,42 +15,43 @@ use crate::conversation::AddedTools;
 use crate::task_workspaces::TaskWorkspace;
 use crate::{prompt, skill};
 
-/// What a small model is told of at once, besides the tool that finds the others: each more is one more to mistake.
-const SMALL: [&str; 5] = ["view", "create", "edit", "grep", "shell"];
+/// The tools that a small model sees from the start, besides the search for the others: with each further tool it makes
+/// more mistakes.
+const SMALL_MODEL_TOOLS: [&str; 5] = ["view", "create", "edit", "grep", "shell"];
 
-/// What a model of a subagent is told of at once, unless its definition lists its tools: its first request is small,
-/// since there may be very many.
-const AT_ONCE: [&str; 4] = ["view", "edit", "create", "shell"];
+/// The tools that a subagent's model sees from the start, unless its definition lists its tools. They keep its first
+/// request small, since there may be very many subagents.
+const SUBAGENT_TOOLS: [&str; 4] = ["view", "edit", "create", "shell"];
 
-/// What the root's model is told of when it asks, besides what goes with `task`.
-const SELDOM: [&str; 3] = ["apply_patch", "stop_shell", "list_shells"];
+/// The tools that the root's model must search for, besides those that go with `task`.
+const ROOT_DEFERRED_TOOLS: [&str; 3] = ["apply_patch", "stop_shell", "list_shells"];
 
-/// Most bytes of the text of one skill in a system prompt.
-const SKILL: usize = 32 * 1024;
+/// Maximum bytes of a skill's text in a system prompt.
+const MAX_SKILL_BYTES: usize = 32 * 1024;
 
 /// An agent's definition, ready to run.
 #[derive(Debug)]
 pub(crate) struct PreparedAgent {
     pub(crate) definition: Arc<AgentSpec>,
     pub(crate) system: Arc<str>,
-    /// Everything it may call.
+    /// All tools that it may call.
     pub(crate) toolbox: Vec<Arc<dyn Tool>>,
-    /// What its model is told of from the beginning.
+    /// The tools that its model sees from the start.
     pub(crate) specs: Arc<[ToolSpec]>,
-    /// What its model is told of when it asks.
+    /// The tools that its model must search for.
     pub(crate) deferred: Vec<ToolSpec>,
-    /// What the root may call besides, and is told of in the mode that it is for.
+    /// Further tools of the root, which its model sees in the mode that they are for.
     mode_tools: Vec<ModeTool>,
     pub(crate) role: AgentRole,
     pub(crate) model: Arc<dyn Model>,
     /// The model's name, as `--model` takes it.
     pub(crate) model_spec: Arc<str>,
     pub(crate) effort: Option<ReasoningEffort>,
-    /// Where it works.
+    /// The workspace that it works in.
     pub(crate) task_workspace: Arc<TaskWorkspace>,
 }
 
-/// A tool of one mode.
+/// A tool of one session mode.
 #[derive(Debug)]
 struct ModeTool {
     mode: SessionMode,
@@ -60,29 +61,29 @@ struct ModeTool {
 
 impl PreparedAgent {
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let steering = self.mode_tools.iter().map(|steer| &steer.tool);
-        self.toolbox.iter().chain(steering).find(|tool| tool.spec().name == name)
+        let mode_tools = self.mode_tools.iter().map(|mode_tool| &mode_tool.tool);
+        self.toolbox.iter().chain(mode_tools).find(|tool| tool.spec().name == name)
     }
 
-    /// What its model is told of once there is more.
-    pub(crate) fn visible_tools(&self, grown: &[AddedTools]) -> Arc<[ToolSpec]> {
-        if grown.is_empty() {
+    /// The tools that its model sees, including added ones.
+    pub(crate) fn visible_tools(&self, added: &[AddedTools]) -> Arc<[ToolSpec]> {
+        if added.is_empty() {
             return Arc::clone(&self.specs);
         }
-        self.specs.iter().chain(self.added_tools(grown)).cloned().collect()
+        self.specs.iter().chain(self.added_tools(added)).cloned().collect()
     }
 
-    /// The tools that there are more of.
-    pub(crate) fn added_tools<'a>(&'a self, grown: &'a [AddedTools]) -> impl Iterator<Item = &'a ToolSpec> {
-        grown.iter().flat_map(|more| {
-            let loaded = self.deferred.iter().filter(move |spec| *more == AddedTools::Loaded(spec.name.clone()));
-            let steering = self.mode_tools.iter().filter(move |steer| *more == AddedTools::Mode(steer.mode));
-            loaded.chain(steering.map(|steer| &steer.spec))
+    /// The tools that were added since the start.
+    pub(crate) fn added_tools<'a>(&'a self, added: &'a [AddedTools]) -> impl Iterator<Item = &'a ToolSpec> {
+        added.iter().flat_map(|tools| {
+            let loaded = self.deferred.iter().filter(move |spec| *tools == AddedTools::Loaded(spec.name.clone()));
+            let of_mode = self.mode_tools.iter().filter(move |tool| *tools == AddedTools::Mode(tool.mode));
+            loaded.chain(of_mode.map(|tool| &tool.spec))
         })
     }
 }
 
-/// The prepared agents that are in use, by what they depend on.
+/// The prepared agents in use, by their keys.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedAgents(Mutex<HashMap<PreparedAgentKey, Arc<PreparedAgent>>>);
 
@@ -93,15 +94,15 @@ struct PreparedAgentKey {
     effort: Option<String>,
     root: bool,
     may_spawn: bool,
-    /// Its own mode, or a narrower one of an agent above it.
+    /// Its own permission mode, or a stricter one of an agent above it.
     mode: Option<PermissionMode>,
 }
 
 impl SessionContext {
-    /// What a task's agent works with; says in words why it cannot be had.
+    /// The prepared agent of a task, or the reason why there is none.
     pub(crate) fn prepared_agent(&self, task: TaskId) -> Result<Arc<PreparedAgent>, String> {
         let known = self.roster.with_task(task, |known| (Arc::clone(&known.spec), known.depth));
-        let (spec, depth) = known.ok_or_else(|| format!("{task} is not known"))?;
+        let (spec, depth) = known.ok_or_else(|| format!("unknown task {task}"))?;
         let key = PreparedAgentKey {
             definition: spec.definition.as_ref().map(ToString::to_string),
             model: self.task_model_spec(&spec),
@@ -112,7 +113,7 @@ impl SessionContext {
         };
         let site = self.task_workspace(task)?;
         if site.is_checkout() {
-            // Nobody else works there.
+            // No other agent shares it.
             return self.prepare_agent(task, &spec, &key, site).map(Arc::new);
         }
         if let Some(prepared) = self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
@@ -133,16 +134,18 @@ impl SessionContext {
         let definition = self.roster.definition(task).unwrap_or_else(|| Arc::new(main_agent()));
         let model = self.model_by_spec(&key.model)?;
         let toolbox = self.toolbox(&definition, key);
-        let (at_once, deferred) = told(&toolbox, &definition, key.root, model.facts().tier);
+        let (initial, deferred) = split_initial_tools(&toolbox, &definition, key.root, model.facts().tier);
         let (search, deferred) = match deferred.is_empty() {
             true => (None, deferred),
             false => (Some(tools::tool_search(&names(&deferred))), deferred),
         };
-        let specs = at_once.iter().chain(&search).map(spec_of).collect();
+        let specs = initial.iter().chain(&search).map(spec_of).collect();
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
-        let steering = if key.root { mode_tools(&definition) } else { Vec::new() };
-        let names =
-            toolbox.iter().chain(steering.iter().map(|steer| &steer.tool)).map(|tool| tool.spec().name.to_string());
+        let mode_tools = if key.root { mode_tools(&definition) } else { Vec::new() };
+        let names = toolbox
+            .iter()
+            .chain(mode_tools.iter().map(|mode_tool| &mode_tool.tool))
+            .map(|tool| tool.spec().name.to_string());
         Ok(PreparedAgent {
             system: self.system_prompt(&definition, key.root, &site)?.into(),
             role: AgentRole {
@@ -152,7 +155,7 @@ impl SessionContext {
             },
             specs,
             deferred: deferred.iter().map(spec_of).collect(),
-            mode_tools: steering,
+            mode_tools,
             toolbox,
             model,
             model_spec: Arc::clone(&key.model),
@@ -162,7 +165,7 @@ impl SessionContext {
         })
     }
 
-    /// What an agent of this definition is told first, with the text of the skills that it is given.
+    /// The system prompt of an agent of this definition, with the text of its skills.
     fn system_prompt(&self, definition: &AgentSpec, root: bool, site: &TaskWorkspace) -> Result<String, String> {
         let mut system =
             prompt::system_prompt(site, &self.instructions, definition, root.then_some(self.settings.features));
@@ -173,12 +176,12 @@ impl SessionContext {
             let named = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
             let text = skill::read(named).map_err(|why| format!("{} cannot be read: {why}", named.file))?;
             let text = skill::skill_text(&text);
-            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", named.file, Clip::new(&text, SKILL)));
+            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", named.file, Clip::new(&text, MAX_SKILL_BYTES)));
         }
         Ok(system)
     }
 
-    /// Everything that an agent of this definition may call, in an order that never changes.
+    /// All tools that an agent of this definition may call, in a stable order.
     fn toolbox(&self, definition: &AgentSpec, key: &PreparedAgentKey) -> Vec<Arc<dyn Tool>> {
         let catalog = &self.settings.catalog;
         let types: Vec<(String, String)> = match key.may_spawn {
@@ -200,9 +203,9 @@ impl SessionContext {
             .chain(subagents)
             .chain(tools::shared_list_tools());
         let extensions = &self.settings.client_extensions.tools;
-        // A program whose `bash` stands in for ours must not find its model at our `shell`.
+        // If a program replaces our `shell` with its `bash`, the model must not see both.
         let is_replaced = |tool: &Arc<dyn Tool>| {
-            let mut names = extensions.iter().map(|guest| &guest.spec().name);
+            let mut names = extensions.iter().map(|extension| &extension.spec().name);
             names.any(|name| hooks::tool_names::is_name_of(&tool.spec().name, name, HookDialect::Camel))
         };
         let all = all.filter(|tool| !is_replaced(tool)).chain(extensions.iter().cloned());
@@ -210,18 +213,17 @@ impl SessionContext {
     }
 }
 
-/// The tools of the session's own agent, mode by mode. They are the session's, so its definition need not list them.
+/// The root's tools for each mode. They belong to the session, so its definition need not list them.
 fn mode_tools(definition: &AgentSpec) -> Vec<ModeTool> {
     let of = |mode: SessionMode, tools: AgentTools| {
         tools.into_iter().map(move |tool| ModeTool { mode, spec: spec_of(&tool), tool })
     };
     let all =
         of(SessionMode::Plan, tools::plan_mode_tools()).chain(of(SessionMode::Autopilot, tools::autopilot_tools()));
-    all.filter(|steer| !definition.denied.contains(&steer.spec.name)).collect()
+    all.filter(|mode_tool| !definition.denied.contains(&mode_tool.spec.name)).collect()
 }
 
-/// Whether a definition has a tool. What goes with `task` is had by whoever has that; `until`, which runs commands, only
-/// by whoever may run them.
+/// Whether a definition has a tool. Subagent tools come with `task`; `until`, which runs commands, also needs `shell`.
 fn has_tool(definition: &AgentSpec, name: &str) -> bool {
     let is_denied = |name: &str| definition.denied.iter().any(|denied| denied == name);
     let is_listed = |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|one| one == name));
@@ -239,15 +241,22 @@ fn is_list_tool(name: &str) -> bool {
 
 type AgentTools = Vec<Arc<dyn Tool>>;
 
-/// What a model is told of at once, and what only when it asks.
-fn told(toolbox: &[Arc<dyn Tool>], definition: &AgentSpec, root: bool, skill: ModelTier) -> (AgentTools, AgentTools) {
+/// Splits the tools into those that a model sees from the start and those that it must search for.
+fn split_initial_tools(
+    toolbox: &[Arc<dyn Tool>],
+    definition: &AgentSpec,
+    root: bool,
+    tier: ModelTier,
+) -> (AgentTools, AgentTools) {
     toolbox.iter().cloned().partition(|tool| {
         let name = tool.spec().name.as_ref();
         match &definition.tools {
             Some(listed) => listed.iter().any(|known| known == name),
-            None if skill == ModelTier::Small => SMALL.contains(&name) || tool.spec().access == ToolAccess::Other,
-            None if root => !is_subagent_tool(name) && !is_list_tool(name) && !SELDOM.contains(&name),
-            None => AT_ONCE.contains(&name) || tool.spec().access == ToolAccess::Other,
+            None if tier == ModelTier::Small => {
+                SMALL_MODEL_TOOLS.contains(&name) || tool.spec().access == ToolAccess::Other
+            }
+            None if root => !is_subagent_tool(name) && !is_list_tool(name) && !ROOT_DEFERRED_TOOLS.contains(&name),
+            None => SUBAGENT_TOOLS.contains(&name) || tool.spec().access == ToolAccess::Other,
         }
     })
 }
@@ -256,13 +265,13 @@ fn names(tools: &[Arc<dyn Tool>]) -> Vec<&str> {
     tools.iter().map(|tool| tool.spec().name.as_ref()).collect()
 }
 
-/// A tool as a model is told of it.
+/// A tool as described to a model.
 fn spec_of(tool: &Arc<dyn Tool>) -> ToolSpec {
     let spec = tool.spec();
     ToolSpec { name: spec.name.to_string(), about: spec.about.clone().into_owned(), schema: spec.schema.clone() }
 }
 
-/// The session's own agent: every tool, and any agent may be started.
+/// The default agent of the root: it has every tool and may start any agent.
 pub(crate) fn main_agent() -> AgentSpec {
     AgentSpec { name: "main".into(), spawns: SpawnPolicy::Anybody, ..AgentSpec::default() }
 }

@@ -1,44 +1,44 @@
-//! What a model is told besides the conversation. The texts are files beside this one.
+//! Texts for models besides the conversation. They are files in `prompts/`.
 
 use protocol::{AgentSpec, SessionMode, WrapUpReason, clip_middle};
 
 use crate::task_workspaces::TaskWorkspace;
 use crate::{Instructions, SessionFeatures};
 
-/// What every agent is told first.
+/// The beginning of the root's system prompt.
 const SYSTEM: &str = include_str!("prompts/system.md");
 
-/// What an agent below the root is told first.
+/// The beginning of a subagent's system prompt.
 const AGENT: &str = include_str!("prompts/agent.md");
 
-/// What an agent is told of the checkout that it works in.
+/// Explains to an agent the checkout that it works in.
 const ISOLATED: &str = include_str!("prompts/isolated.md");
 
-/// What an agent is told when most of its budget is spent.
+/// The notice when most of an agent's budget is spent.
 pub(crate) const BUDGET_LOW: &str = include_str!("prompts/budget_low.md");
 
-/// What an agent is told whose last turn was cut off, when there is more of what had run out.
+/// The notice to an agent that was in its last turn when it received more budget, time or turns.
 pub(crate) const RESUME: &str = include_str!("prompts/go_on.md");
 
-/// What an agent is told that says it is done and is not; what is missing follows.
+/// Precedes the unmet expectations of an agent that reports to be done.
 pub(crate) const UNMET: &str = include_str!("prompts/unmet.md");
 
-/// What an agent is told that is to resolve a conflict; the ids of both sides and what git says follow.
+/// The task of an agent that resolves a conflict; the ids of both sides and git's output follow.
 pub(crate) const MERGE: &str = include_str!("prompts/merge.md");
 
-/// What an agent is told before a digest of what it is no longer told.
+/// Precedes the digest that replaces the older part of a conversation.
 pub(crate) const COMPACTED: &str = include_str!("prompts/compacted.md");
 
-/// What an agent is told whose answer has no word and no call.
+/// The reply to an answer without text or calls.
 pub(crate) const EMPTY: &str = include_str!("prompts/empty.md");
 
-/// What a root on autopilot is told that stopped.
+/// Tells a root on autopilot to continue.
 pub(crate) const CONTINUE: &str = include_str!("prompts/continue.md");
 
 /// How the root works through todos with many agents.
 pub(crate) const FLEET: &str = include_str!("prompts/fleet.md");
 
-/// What the root is told of the session's mode.
+/// Explains the session's mode to the root.
 pub(crate) fn mode_prompt(mode: SessionMode) -> &'static str {
     match mode {
         SessionMode::Interactive => include_str!("prompts/mode_interactive.md"),
@@ -47,7 +47,7 @@ pub(crate) fn mode_prompt(mode: SessionMode) -> &'static str {
     }
 }
 
-/// What an agent is told before its last turn.
+/// The notice before an agent's last turn.
 pub(crate) fn wrap_up_prompt(why: WrapUpReason) -> &'static str {
     match why {
         WrapUpReason::Budget => include_str!("prompts/wrap_up_budget.md"),
@@ -59,44 +59,44 @@ pub(crate) fn wrap_up_prompt(why: WrapUpReason) -> &'static str {
     }
 }
 
-/// What the session's own agent is told besides, for what is switched on.
+/// Additions to the root's system prompt for the features that are enabled.
 fn feature_prompts(features: SessionFeatures) -> String {
     let parallel = features.parallelism_prompts.then_some(include_str!("prompts/parallel.md"));
     let suggest = features.prompt_suggestions.then_some(SUGGEST);
     parallel.into_iter().chain(suggest).collect()
 }
 
-/// What the last line of an answer begins with that says what the user may want to say next.
+/// The beginning of an answer's last line if it suggests the user's next prompt.
 const NEXT: &str = "Next: ";
 
-/// What asks for that line.
+/// Asks for that line.
 const SUGGEST: &str = include_str!("prompts/suggest.md");
 
-/// An answer without the line that says what the user may want to say next, and what that is.
+/// Splits an answer into its text and the suggested next prompt.
 pub(crate) fn split_suggestion(answer: &str) -> Option<(&str, &str)> {
     let (before, last) = answer.trim_end().rsplit_once('\n')?;
     let next = last.trim().strip_prefix(NEXT)?.trim();
     (!next.is_empty() && !before.trim().is_empty()).then(|| (before.trim_end(), next))
 }
 
-/// What is said of instruction files that are not read at the start.
+/// Mentions instruction files that are not read at the start.
 const NESTED: &str =
     "\nA folder below may have an AGENTS.md or CLAUDE.md of its own: read it before you change files there.\n";
 
-/// The system prompt of an agent: our text, its own, where it works, and the user's instruction files.
+/// The system prompt of an agent: Bosun's text, its definition's, its working directory and the instruction files.
 pub(crate) fn system_prompt(
     site: &TaskWorkspace,
     instructions: &Instructions,
     definition: &AgentSpec,
     root: Option<SessionFeatures>,
 ) -> String {
-    let ours = match root {
+    let built_in = match root {
         Some(features) => format!("{SYSTEM}{}", feature_prompts(features)),
         None => AGENT.to_owned(),
     };
     let own = definition.prompt.trim();
     let own = if own.is_empty() { String::new() } else { format!("\n{own}\n") };
-    let mut text = format!("{ours}{own}\nWorking directory: {}\n", site.cwd().display());
+    let mut text = format!("{built_in}{own}\nWorking directory: {}\n", site.cwd().display());
     if site.is_checkout() {
         text.push_str(ISOLATED);
     }
@@ -110,7 +110,7 @@ pub(crate) fn system_prompt(
     text
 }
 
-/// Text from anybody but the user, so marked that no line of it can be taken for anything else.
+/// Quotes text that is not from the user, so that no line of it can be mistaken for anything else.
 pub(crate) fn quote(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\0', "\u{fffd}");
     let mut quoted = format!("{DATA}\n");
@@ -123,8 +123,8 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
-/// The same in at most `max` bytes, or little more than its marks. A text that is cut after it was quoted might go on
-/// in the middle of a line, which could then be taken for anything.
+/// Quotes text in at most `max` bytes, or little more than the marks. It is cut before it is quoted: a cut in the
+/// middle of a quoted line would leave a rest without its mark.
 pub(crate) fn quote_within(text: &str, max: usize) -> String {
     let mut room = max;
     loop {
@@ -136,26 +136,26 @@ pub(crate) fn quote_within(text: &str, max: usize) -> String {
     }
 }
 
-/// What any reader might take for the end of a line.
+/// Characters that any reader might take for the end of a line.
 const BREAKS: [char; 10] =
     ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// What was not quoted in a text, and what was, piece by piece.
+/// Splits a text into its unquoted part and its quoted pieces.
 pub(crate) fn unquote(text: &str) -> (String, Vec<String>) {
-    let (mut words, mut data): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut unquoted, mut data): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if line == DATA {
             let quoted = lines.by_ref().map_while(|line| line.strip_prefix("> "));
             data.push(quoted.collect::<Vec<_>>().join("\n"));
         } else {
-            words.push(line);
+            unquoted.push(line);
         }
     }
-    (words.join("\n").trim().to_owned(), data)
+    (unquoted.join("\n").trim().to_owned(), data)
 }
 
-/// A text for people: what is quoted in it stands there without its marks, which are for models.
+/// Removes the quote marks, which are for models, from a text for the user.
 pub fn strip_quote_marks(text: &str) -> String {
     let (mut lines, mut inside) = (Vec::new(), false);
     for line in text.lines() {
@@ -163,13 +163,13 @@ pub fn strip_quote_marks(text: &str) -> String {
             (DATA, false) => inside = true,
             (END_OF_DATA, true) => inside = false,
             (quoted, true) => lines.push(quoted.strip_prefix("> ").unwrap_or(quoted)),
-            (words, false) => lines.push(words),
+            (line, false) => lines.push(line),
         }
     }
     lines.join("\n")
 }
 
-/// Whether a text is the runtime's own word, which holds for its moment only.
+/// Whether a text is a notice of the runtime, which is relevant only when it is sent.
 pub(crate) fn is_notice(text: &str) -> bool {
     [BUDGET_LOW, RESUME].contains(&text)
         || [CONTINUE, EMPTY].iter().any(|known| text == known.trim_end())

@@ -1,5 +1,5 @@
-//! What controls Bosun itself, told by what files are and not only by what they are called: a link to such a file is
-//! that file, and so is a second name of it.
+//! Files that control Bosun itself, recognised by identity and not only by name: a symbolic or hard link to such a file
+//! counts as that file.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,69 +13,69 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct ControlFiles {
     names: Vec<PathBuf>,
-    /// Folders inside them that may be worked in.
+    /// Folders inside them that calls may use.
     exempt: Vec<PathBuf>,
-    /// Folders inside them whose files are not looked at for a second name.
+    /// Folders inside them whose files are not checked for hard links.
     unsearched: Vec<PathBuf>,
-    /// As they were named, and as they really are, looked for when it first matters.
+    /// The paths as named and as resolved, found on first use.
     paths: OnceLock<Vec<PathBuf>>,
-    /// Those of their files that have another name somewhere, looked for when it first matters.
+    /// The files among them that have hard links, found on first use.
     hard_links: OnceLock<HardLinks>,
 }
 
 #[derive(Debug)]
 enum HardLinks {
     Known(HashSet<(u64, u64)>),
-    /// There are too many files to look at: any file of several names may be one of them.
+    /// There are too many files to check: any file with hard links may be one of them.
     TooMany,
 }
 
-/// Most files and folders that are looked at for a second name.
+/// Maximum number of files and folders that are checked for hard links.
 const MAX_SCANNED: usize = 200_000;
 
 impl ControlFiles {
-    /// The controls that go by these names.
-    pub(crate) fn new(named: &[PathBuf], spared: &[PathBuf], unsearched: Vec<PathBuf>) -> ControlFiles {
-        let (named, spared) = (named.to_owned(), spared.to_owned());
-        ControlFiles { names: named, exempt: spared, unsearched, paths: OnceLock::new(), hard_links: OnceLock::new() }
+    /// The control files of these names.
+    pub(crate) fn new(names: &[PathBuf], exempt: &[PathBuf], unsearched: Vec<PathBuf>) -> ControlFiles {
+        let (names, exempt) = (names.to_owned(), exempt.to_owned());
+        ControlFiles { names, exempt, unsearched, paths: OnceLock::new(), hard_links: OnceLock::new() }
     }
 
-    /// Whether this is one of them, or below one; the path is absolute and without links.
+    /// Whether this is a control file, or below a control folder; the path must be absolute and free of links.
     pub(crate) fn contains(&self, path: &Path) -> bool {
         self.contains_path(path) || fs::symlink_metadata(path).is_ok_and(|file| self.contains_file(&file))
     }
 
-    /// Whether the path is one of theirs, or below one, whatever is there. A search asks this of every file, so names
-    /// are compared as bytes.
+    /// Whether the path is one of theirs, or below one, even if no file is there. A search checks every file with this,
+    /// so names are compared as bytes.
     pub(crate) fn contains_path(&self, path: &Path) -> bool {
-        let tidy = tidied(path);
+        let tidy = normalized(path);
         self.paths().iter().any(|control| is_within(&tidy, control) && !self.is_exempt(path, control))
     }
 
-    /// Whether a file is one of them under another name. Only a file of several names can be.
+    /// Whether a file is a hard link to a control file.
     pub(crate) fn contains_file(&self, file: &Metadata) -> bool {
         has_hard_links(file)
             && match self.hard_links.get_or_init(|| find_hard_links(self.paths(), &self.unsearched)) {
-                HardLinks::Known(twins) => twins.contains(&identity(file)),
+                HardLinks::Known(linked) => linked.contains(&identity(file)),
                 HardLinks::TooMany => true,
             }
     }
 
     fn is_exempt(&self, path: &Path, control: &Path) -> bool {
-        self.exempt.iter().any(|spared| path.starts_with(spared) && spared.starts_with(control) && spared != control)
+        self.exempt.iter().any(|exempt| path.starts_with(exempt) && exempt.starts_with(control) && exempt != control)
     }
 
     fn paths(&self) -> &[PathBuf] {
         self.paths.get_or_init(|| {
-            let mut leads = PathResolver::default();
-            let both = self.names.iter().flat_map(|path| [Some(path.clone()), leads.resolve(path)]).flatten();
-            both.map(|path| tidied(&path).into_owned()).collect()
+            let mut resolver = PathResolver::default();
+            let both = self.names.iter().flat_map(|path| [Some(path.clone()), resolver.resolve(path)]).flatten();
+            both.map(|path| normalized(&path).into_owned()).collect()
         })
     }
 }
 
-/// The path without what has no meaning in it: slashes that follow each other or end it, and `.`.
-fn tidied(path: &Path) -> Cow<'_, Path> {
+/// The path without redundant parts: repeated and trailing slashes, and `.`.
+fn normalized(path: &Path) -> Cow<'_, Path> {
     let bytes = path.as_os_str().as_bytes();
     let is_tidy = !bytes.ends_with(b"/") && !bytes.windows(2).any(|two| matches!(two, b"//" | b"/."));
     if is_tidy { Cow::Borrowed(path) } else { Cow::Owned(path.components().collect()) }
@@ -87,24 +87,24 @@ fn is_within(path: &Path, folder: &Path) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || folder == b"/")
 }
 
-/// Where many paths really lead, looked up together: a folder that several stand in is looked for once.
+/// Resolves many paths; a folder that several of them share is resolved once.
 #[derive(Debug, Default)]
 pub(crate) struct PathResolver(HashMap<PathBuf, Option<PathBuf>>);
 
 impl PathResolver {
     /// The same as [`real`].
     pub(crate) fn resolve(&mut self, path: &Path) -> Option<PathBuf> {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return real(path) };
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return resolve_links(path) };
         if !self.0.contains_key(folder) {
-            self.0.insert(folder.to_owned(), real(folder));
+            self.0.insert(folder.to_owned(), resolve_links(folder));
         }
-        let there = self.0.get(folder)?.as_ref()?.join(name);
-        if there.read_link().is_ok() { real(path) } else { Some(there) }
+        let resolved = self.0.get(folder)?.as_ref()?.join(name);
+        if resolved.read_link().is_ok() { resolve_links(path) } else { Some(resolved) }
     }
 }
 
-/// The path without links, as far as it exists. Where a link leads to nothing, what would be made there counts.
-pub(crate) fn real(path: &Path) -> Option<PathBuf> {
+/// The path with links resolved, as far as it exists. A dangling link resolves to the file that would be created.
+pub(crate) fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         match follow_link(&path)? {
@@ -115,7 +115,7 @@ pub(crate) fn real(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Most links to nothing that are followed one after the other.
+/// Maximum number of dangling links followed one after the other.
 const MAX_LINKS: usize = 40;
 
 enum LinkStep {
@@ -137,12 +137,12 @@ fn follow_link(path: &Path) -> Option<LinkStep> {
 }
 
 fn find_hard_links(controls: &[PathBuf], unsearched: &[PathBuf]) -> HardLinks {
-    let mut twins = HashSet::new();
+    let mut linked = HashSet::new();
     let mut open: Vec<PathBuf> = controls.to_vec();
-    let mut looks = 0;
+    let mut scanned = 0;
     while let Some(path) = open.pop() {
-        looks += 1;
-        if looks > MAX_SCANNED {
+        scanned += 1;
+        if scanned > MAX_SCANNED {
             return HardLinks::TooMany;
         }
         match fs::symlink_metadata(&path) {
@@ -151,11 +151,11 @@ fn find_hard_links(controls: &[PathBuf], unsearched: &[PathBuf]) -> HardLinks {
                     fs::read_dir(&path).into_iter().flatten().flatten().take(MAX_SCANNED).map(|entry| entry.path()),
                 );
             }
-            Ok(found) if has_hard_links(&found) => drop(twins.insert(identity(&found))),
+            Ok(found) if has_hard_links(&found) => drop(linked.insert(identity(&found))),
             Ok(_) | Err(_) => {}
         }
     }
-    HardLinks::Known(twins)
+    HardLinks::Known(linked)
 }
 
 fn has_hard_links(file: &Metadata) -> bool {
@@ -243,7 +243,7 @@ mod tests {
                      link/../file a/up a/up/a a/up/link/y lost lost/x round round/x to to/x none/none/none";
         let mut leads = PathResolver::default();
         for path in names.split(' ').map(|name| top.join(name)).chain(["/".into(), "x".into(), top.join("")]) {
-            assert_eq!(leads.resolve(&path), real(&path), "{}", path.display());
+            assert_eq!(leads.resolve(&path), resolve_links(&path), "{}", path.display());
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Keeps keys out of everything that is written: the log, its views, and the output of commands.
+//! Keeps secrets out of everything that is written: the log, its views, and the output of commands.
 
 use std::sync::Arc;
 
-use kernel::{KernelInput, RunEnding, RunUpdate, TodoMove};
+use kernel::{KernelInput, RunEnding, RunUpdate, TodoTransition};
 use net::Secret;
 use protocol::{
     AskDecision, AskSubject, ContentBlock, Evidence, Expectations, ExternalTaskEnd, ExternalTaskProgress, MailBody,
@@ -10,40 +10,40 @@ use protocol::{
 };
 use serde_json::Value;
 
-/// What stands where a secret stood.
+/// The replacement for a secret.
 const MARK: &str = "[redacted]";
 
-/// Anything shorter would be found in texts that have nothing to do with it.
-const SHORTEST: usize = 8;
+/// The minimum length of a secret: a shorter one would match unrelated text.
+const MIN_SECRET_BYTES: usize = 8;
 
-/// Replaces secrets in what is about to be written.
+/// Replaces secrets before anything is written.
 #[derive(Debug, Clone)]
 pub struct Redactor(Arc<[Secret]>);
 
 impl Redactor {
-    /// Will replace these secrets.
+    /// A redactor for these secrets.
     pub fn new(secrets: &[Secret]) -> Redactor {
         let mut secrets: Vec<Secret> =
-            secrets.iter().filter(|secret| secret.reveal().len() >= SHORTEST).cloned().collect();
-        // One may be the beginning of another.
+            secrets.iter().filter(|secret| secret.reveal().len() >= MIN_SECRET_BYTES).cloned().collect();
+        // A secret may be the beginning of another one.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.reveal().len()));
         Redactor(secrets.into())
     }
 
-    /// Will replace these as well.
+    /// A redactor for these secrets as well.
     #[must_use]
     pub fn with_secrets(&self, more: &[Secret]) -> Redactor {
         let new = more.iter().filter(|secret| self.0.iter().all(|known| known.reveal() != secret.reveal()));
         Redactor::new(&self.0.iter().chain(new).cloned().collect::<Vec<_>>())
     }
 
-    /// The input without any secret that it carries. What a provider must get back byte for byte stays as it is.
+    /// Replaces the secrets in an input. Content that a provider must get back byte for byte stays unchanged.
     pub(crate) fn redact_input(&self, input: &mut KernelInput) {
         if self.0.is_empty() {
             return;
         }
         match input {
-            KernelInput::Send(letter) => self.body(&mut letter.body),
+            KernelInput::Send(mail) => self.body(&mut mail.body),
             KernelInput::Spawn(spawn) => {
                 self.redact_text(&mut spawn.prompt);
                 self.redact_text(&mut spawn.spec.description);
@@ -67,15 +67,19 @@ impl Redactor {
             KernelInput::RegisterExternalTask(params) => {
                 params.title.iter_mut().chain([&mut params.description]).for_each(|text| self.redact_text(text));
             }
-            KernelInput::UpdateExternalTask(update) => update.progress.iter_mut().for_each(|word| self.word(word)),
-            KernelInput::Todos { changed, .. } => changed.iter_mut().for_each(|todo| self.todo(todo)),
+            KernelInput::UpdateExternalTask(update) => {
+                update.progress.iter_mut().for_each(|step| self.redact_progress(step))
+            }
+            KernelInput::TodosChanged { changed, .. } => changed.iter_mut().for_each(|todo| self.todo(todo)),
             KernelInput::BeginFleet(terms) => {
                 self.redact_text(&mut terms.goal);
                 terms.check.iter_mut().for_each(|text| self.redact_text(text));
             }
-            KernelInput::MoveTodo { to: TodoMove::Block(reason), .. } => self.redact_text(reason),
-            KernelInput::MoveTodo { to: TodoMove::Reuse(Some(brought)), .. } => self.redact_text(&mut brought.result),
-            KernelInput::MoveTodo { to: TodoMove::Reuse(None) | TodoMove::Reopen, .. }
+            KernelInput::SetTodoState { to: TodoTransition::Block(reason), .. } => self.redact_text(reason),
+            KernelInput::SetTodoState { to: TodoTransition::Reuse(Some(reused)), .. } => {
+                self.redact_text(&mut reused.result)
+            }
+            KernelInput::SetTodoState { to: TodoTransition::Reuse(None) | TodoTransition::Reopen, .. }
             | KernelInput::SetMode { .. }
             | KernelInput::OrphanExternalTasks { .. }
             | KernelInput::ForgetExternalTask(_)
@@ -102,8 +106,8 @@ impl Redactor {
         }
     }
 
-    fn word(&self, word: &mut ExternalTaskProgress) {
-        match word {
+    fn redact_progress(&self, progress: &mut ExternalTaskProgress) {
+        match progress {
             ExternalTaskProgress::Phase { phase } => phase.iter_mut().for_each(|text| self.redact_text(text)),
             ExternalTaskProgress::Message { text } => self.redact_text(text),
             ExternalTaskProgress::Ended { end } => match end {
@@ -117,7 +121,7 @@ impl Redactor {
         }
     }
 
-    /// Every text of a value that somebody else made.
+    /// Redacts every text of a value from a client.
     fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.redact_text(text),
@@ -147,7 +151,7 @@ impl Redactor {
                 }
             },
             RunUpdate::Intent(text) | RunUpdate::PromptSuggested(text) => self.redact_text(text),
-            // It was written without secrets before it came here.
+            // It was redacted before it came here.
             RunUpdate::ItemChanged { .. } => {}
             RunUpdate::Ask { ask, .. } => self.subject(&mut ask.subject),
             RunUpdate::Compacted(compaction) => {
@@ -178,8 +182,8 @@ impl Redactor {
 
     fn todo(&self, todo: &mut Todo) {
         self.redact_text(&mut todo.title);
-        let words = [&mut todo.description, &mut todo.check, &mut todo.expects, &mut todo.reason];
-        words.into_iter().flatten().for_each(|text| self.redact_text(text));
+        let texts = [&mut todo.description, &mut todo.check, &mut todo.expects, &mut todo.reason];
+        texts.into_iter().flatten().for_each(|text| self.redact_text(text));
     }
 
     fn expects(&self, expects: &mut Expectations) {
@@ -244,14 +248,14 @@ impl Redactor {
         }
     }
 
-    /// Replaces every secret in a text that was broken off, perhaps in the middle of one.
+    /// Replaces every secret in a text that was cut off, perhaps in the middle of a secret.
     pub(crate) fn redact_truncated(&self, text: &mut String) {
         self.redact_text(text);
-        let begun = |secret: &str| {
-            (GIVEAWAY..secret.len()).rev().find(|cut| text.as_bytes().ends_with(&secret.as_bytes()[..*cut]))
+        let partial = |secret: &str| {
+            (MIN_PARTIAL_BYTES..secret.len()).rev().find(|cut| text.as_bytes().ends_with(&secret.as_bytes()[..*cut]))
         };
-        if let Some(begun) = self.0.iter().filter_map(|secret| begun(secret.reveal())).max() {
-            text.truncate(text.floor_char_boundary(text.len() - begun));
+        if let Some(length) = self.0.iter().filter_map(|secret| partial(secret.reveal())).max() {
+            text.truncate(text.floor_char_boundary(text.len() - length));
             text.push_str(MARK);
         }
     }
@@ -262,10 +266,10 @@ impl Redactor {
     }
 }
 
-/// Fewer bytes of a secret tell nothing of it, and may as well be the end of a word.
-const GIVEAWAY: usize = 4;
+/// Fewer bytes of a secret reveal nothing, and may just be the end of a word.
+const MIN_PARTIAL_BYTES: usize = 4;
 
-/// A stream of bytes, of which the end is held back as long as a secret may go on in it.
+/// A stream of bytes whose end is held back while it may be the beginning of a secret.
 #[derive(Debug)]
 pub(crate) struct RedactedStream {
     redactor: Redactor,
@@ -273,7 +277,7 @@ pub(crate) struct RedactedStream {
 }
 
 impl RedactedStream {
-    /// Takes the next bytes; gives those that may be written.
+    /// Takes the next bytes and returns those that may be written.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.pending.extend_from_slice(bytes);
         let (mut written, mut at) = (Vec::with_capacity(self.pending.len()), 0);
@@ -294,7 +298,7 @@ impl RedactedStream {
         written
     }
 
-    /// What was held back.
+    /// Returns the bytes that were held back.
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut rest = self.pending;
         for secret in self.redactor.0.iter() {
@@ -304,18 +308,18 @@ impl RedactedStream {
     }
 }
 
-/// What bytes begin with.
+/// What a sequence of bytes begins with.
 enum SecretMatch {
     Nothing,
     /// A secret of this length.
     Secret(usize),
-    /// All that there is of them may be the beginning of a secret.
+    /// All of them may be the beginning of a secret.
     Partial,
 }
 
 impl Redactor {
     fn find(&self, bytes: &[u8]) -> SecretMatch {
-        // The longest comes first, so one that may go on is found before one that is whole.
+        // The longest comes first, so a partial match of a longer secret wins over a complete shorter one.
         for secret in self.0.iter().map(|secret| secret.reveal().as_bytes()) {
             if bytes.starts_with(secret) {
                 return SecretMatch::Secret(secret.len());

@@ -1,5 +1,5 @@
-//! How often a model repeats itself. It is counted from a task's events and not from its conversation, of which a
-//! compaction leaves things out; a new owner counts the same.
+//! Counts how often a model repeats itself. It counts a task's events, not its conversation, which loses content in a
+//! compaction; so a new owner process gets the same count.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,21 +7,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use protocol::{CallId, ContentBlock, ToolCallRequest, ToolResult, ToolResultStatus};
 use serde_json::Value;
 
-/// What the model is told instead of an answer to a call that it repeats.
+/// The reply to a repeated call.
 const REPEATED: &str = include_str!("prompts/repeated_call.md");
 
 /// How many different calls are remembered with their answers.
 const REMEMBERED: usize = 256;
 
-/// How many turns in a row may bring nothing but what was seen before.
-pub(crate) const STALE: u32 = 8;
+/// How many turns in a row may bring nothing new.
+pub(crate) const MAX_STALE_TURNS: u32 = 8;
 
-/// What a call that is not run, since it only repeats others, is answered.
+/// The tool result of a call that is not run because it only repeats others.
 pub(crate) fn refusal() -> ToolResult {
     ToolResult { status: ToolResultStatus::Refused, text: REPEATED.trim_end().into() }
 }
 
-/// How often a model repeats itself. Whatever it is told by others begins anew.
+/// Counts how often a model repeats itself. Any message to the model resets the count.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatTracker {
     /// The calls of the latest answer, as the model wrote them.
@@ -29,21 +29,21 @@ pub(crate) struct RepeatTracker {
     current: Option<RepeatedCall>,
     /// Calls with their answers, oldest first.
     seen_answers: VecDeque<u64>,
-    /// How many turns in a row brought nothing but what was seen.
+    /// How many turns in a row brought nothing new.
     stale: u32,
 }
 
-/// One call, made again and again with nothing in between.
+/// A call made repeatedly with no other call in between.
 #[derive(Debug)]
 struct RepeatedCall {
     call: u64,
-    /// What it was answered, but for a refusal of ours.
+    /// Its answer, unless it was a refusal from this module.
     answer: Option<u64>,
     times: usize,
 }
 
 impl RepeatTracker {
-    /// The model has answered.
+    /// Records the calls of the model's answer.
     pub(crate) fn record_calls(&mut self, content: &[ContentBlock]) {
         let call = |block: &ContentBlock| match block {
             ContentBlock::Call(call) => Some((call.id.clone(), call_hash(call))),
@@ -52,7 +52,7 @@ impl RepeatTracker {
         self.latest_calls = content.iter().filter_map(call).collect();
     }
 
-    /// All its calls are answered.
+    /// Records the answers to all calls of the turn.
     pub(crate) fn record_answers(&mut self, answers: &[(CallId, ToolResult)]) {
         let refusal = refusal();
         let mut fresh = answers.is_empty();
@@ -60,7 +60,7 @@ impl RepeatTracker {
             let Some((_, answer)) = answers.iter().find(|(of, _)| *of == id) else { continue };
             let known = (*answer != refusal).then(|| hash_of((answer.status.as_str(), &answer.text)));
             self.count(call, known);
-            // A refusal of ours says that it was seen.
+            // A refusal means that the call was seen before.
             if let Some(pair) =
                 known.map(|known| hash_of((call, known))).filter(|pair| !self.seen_answers.contains(pair))
             {
@@ -73,13 +73,13 @@ impl RepeatTracker {
         self.stale = if fresh { 0 } else { self.stale + 1 };
     }
 
-    /// Somebody has told the model something.
+    /// Starts over: the model has received a message.
     pub(crate) fn reset(&mut self) {
         (self.current, self.stale) = (None, 0);
         self.seen_answers.clear();
     }
 
-    /// How often in a row this call of the latest answer was made before it, always with the same answer.
+    /// How often in a row this call was made before the latest answer, always with the same result.
     pub(crate) fn times(&self, id: &CallId) -> usize {
         let Some(at) = self.latest_calls.iter().position(|(of, _)| of == id) else { return 0 };
         let call = self.latest_calls[at].1;
@@ -87,7 +87,7 @@ impl RepeatTracker {
         self.current.as_ref().filter(|row| alone && row.call == call).map_or(0, |row| row.times)
     }
 
-    /// How many turns in a row brought nothing that was not seen before.
+    /// How many turns in a row brought nothing new.
     pub(crate) fn stale(&self) -> u32 {
         self.stale
     }
@@ -103,7 +103,7 @@ impl RepeatTracker {
     }
 }
 
-/// What is equal for calls that ask for the same, however it is written.
+/// A hash that is equal for equivalent calls, regardless of formatting.
 fn call_hash(call: &ToolCallRequest) -> u64 {
     let mut hasher = DefaultHasher::new();
     call.tool.hash(&mut hasher);
@@ -120,7 +120,7 @@ fn hash_of(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Adds a value, whatever the order of its fields.
+/// Adds a value to the hash, independent of the order of its fields.
 fn add(value: &Value, hasher: &mut DefaultHasher) {
     match value {
         Value::Object(fields) => {

@@ -1,6 +1,6 @@
-//! What every task of the session is and did, folded from the log as it becomes durable: names, definitions, and how
-//! activations ended. Views read the store; agents are told from here, without waiting for a file. What a task said and
-//! left behind is held while it is at work and for the latest that have ended; the log has it of all others.
+//! A summary of every task in the session, folded from durable events: names, definitions, and how activations ended.
+//! Views read the store; agents are told about each other from here, without file access. The trace of a task is held
+//! while it works and for the tasks that ended last; for all others it is in the log.
 
 mod endings;
 #[cfg(test)]
@@ -19,8 +19,8 @@ use protocol::{
 use endings::ActivationEndings;
 pub(crate) use trace::TaskTrace;
 
-/// Of how many tasks at rest it is held what they said and left behind.
-const RECENT: usize = 32;
+/// The number of idle tasks whose traces are held.
+const MAX_IDLE_TRACES: usize = 32;
 
 /// The tasks of a session.
 #[derive(Debug, Default)]
@@ -29,25 +29,25 @@ pub(crate) struct Roster(RwLock<RosterState>);
 #[derive(Debug, Default)]
 struct RosterState {
     tasks: HashMap<TaskId, Box<RosterEntry>>,
-    /// The tasks at rest whose words are held; the one that rests longest first.
+    /// The idle tasks whose traces are held, longest idle first.
     recent: VecDeque<TaskId>,
-    /// Another number whenever a call has left something new behind, and the same one for the same log.
+    /// Changes whenever a call adds new evidence; the same for the same log.
     evidence_hash: u64,
     definitions: BTreeMap<DefinitionId, Arc<AgentSpec>>,
-    /// The session's model; none before the session is open.
+    /// The session's model; `None` until the session is open.
     model: Option<SessionModel>,
 }
 
-/// The model of every agent that wants no other.
+/// The model of every agent that requests no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionModel {
-    /// It, as `--model` takes it.
+    /// Its name, as `--model` takes it.
     pub(crate) spec: Arc<str>,
-    /// Whether somebody chose it while the session ran: the session's own agent has it then, whatever it wanted.
+    /// Whether the user chose it while the session ran: then the root uses it, whatever its definition requests.
     pub(crate) chosen: bool,
 }
 
-/// What is known of a task.
+/// The summary of a task.
 #[derive(Debug, Clone)]
 pub(crate) struct RosterEntry {
     pub(crate) spec: Arc<TaskSpec>,
@@ -56,98 +56,98 @@ pub(crate) struct RosterEntry {
     pub(crate) children: Vec<TaskId>,
     pub(crate) intent: Option<String>,
     pub(crate) usage: TaskUsage,
-    /// Where its own checkout is, if it has one.
+    /// The path of its own checkout, if it has one.
     pub(crate) checkout_path: Option<String>,
-    /// The commit that keeps what it made there.
+    /// The commit with its work from there.
     pub(crate) sealed_commit: Option<String>,
     pub(crate) endings: ActivationEndings,
-    /// What it said and left behind, while that is held.
+    /// Its trace, while that is held.
     trace: Option<Arc<TaskTrace>>,
-    /// Whether its next activation has not begun.
+    /// Whether it waits for its next activation to start.
     is_queued: bool,
 }
 
-/// What a task used so far.
+/// What a task has used so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TaskUsage {
     pub(crate) turns: u32,
     pub(crate) tokens: Usage,
     pub(crate) cost: Cost,
-    /// When its latest activation began.
+    /// When its latest activation started.
     pub(crate) began: Option<Timestamp>,
 }
 
-/// How an activation ended, with what was known then: whoever is told of it again is told the same.
+/// How an activation ended, with the state at that time, so that every later report says the same.
 #[derive(Debug, Clone)]
 pub(crate) struct ActivationEnding {
     pub(crate) outcome: TaskOutcome,
     pub(crate) usage: TaskUsage,
-    /// The task's children, and how they stood.
+    /// The task's children and their states.
     pub(crate) children: Box<[String]>,
     pub(crate) at: Timestamp,
 }
 
 impl Roster {
-    /// Takes in a durable event.
-    pub(crate) fn read(&self, entry: &LogEntry) {
+    /// Applies a durable event.
+    pub(crate) fn apply_event(&self, entry: &LogEntry) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).read(entry);
     }
 
-    /// The model of every agent that wants no other.
+    /// The model of every agent that requests no other.
     pub(crate) fn model(&self) -> Option<SessionModel> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).model.clone()
     }
 
-    /// What is known of a task.
-    pub(crate) fn with_task<T>(&self, task: TaskId, look: impl FnOnce(&RosterEntry) -> T) -> Option<T> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(|known| look(known))
+    /// Reads the entry of a task.
+    pub(crate) fn with_task<T>(&self, task: TaskId, read: impl FnOnce(&RosterEntry) -> T) -> Option<T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(|known| read(known))
     }
 
-    /// What a task said and left behind in all its activations, if that is held.
+    /// The trace of a task over all its activations, if it is held.
     pub(crate) fn trace(&self, task: TaskId) -> Option<Arc<TaskTrace>> {
-        self.with_task(task, |known| known.trace.clone()).flatten().filter(|words| words.is_complete())
+        self.with_task(task, |known| known.trace.clone()).flatten().filter(|trace| trace.is_complete())
     }
 
-    /// Whether a task is at work, or among the latest that came to rest: whatever else is held of a task for a while is
-    /// held as long.
+    /// Whether a task is working or among those that became idle last. Other temporary data of a task is held for the
+    /// same time.
     pub(crate) fn is_recent(&self, task: TaskId) -> bool {
         self.with_task(task, |known| known.trace.is_some()) == Some(true)
     }
 
-    /// What a task's agent is, if the session keeps its definition.
+    /// The definition of a task's agent, if the session has stored it.
     pub(crate) fn definition(&self, task: TaskId) -> Option<Arc<AgentSpec>> {
-        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let id = rolls.tasks.get(&task)?.spec.definition.as_ref()?;
-        rolls.definitions.get(id).cloned()
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let id = state.tasks.get(&task)?.spec.definition.as_ref()?;
+        state.definitions.get(id).cloned()
     }
 
-    /// What a task said last in the activation under way.
+    /// The latest text of a task in its current activation.
     pub(crate) fn latest_text(&self, task: TaskId) -> String {
-        let said = |known: &RosterEntry| known.trace.as_ref().map(|words| words.latest_text().to_owned());
-        self.with_task(task, said).flatten().unwrap_or_default()
+        let latest = |known: &RosterEntry| known.trace.as_ref().map(|trace| trace.latest_text().to_owned());
+        self.with_task(task, latest).flatten().unwrap_or_default()
     }
 
-    /// Whether a task, or one above it, began with a budget.
+    /// Whether a task, or one above it, has a budget.
     pub(crate) fn is_budgeted(&self, task: TaskId) -> bool {
-        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        rolls.lineage(task).any(|known| known.spec.budget != Budget::default())
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        state.lineage(task).any(|known| known.spec.budget != Budget::default())
     }
 
-    /// The narrowest mode that the definition of a task, or of one above it, speaks of.
+    /// The strictest permission mode in the definitions of a task and those above it.
     pub(crate) fn mode(&self, task: TaskId) -> Option<PermissionMode> {
-        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let definitions =
-            rolls.lineage(task).filter_map(|known| rolls.definitions.get(known.spec.definition.as_ref()?));
+            state.lineage(task).filter_map(|known| state.definitions.get(known.spec.definition.as_ref()?));
         let modes = definitions.filter_map(|definition| definition.permission);
         modes.reduce(|one, other| if other.is_narrower(one) { other } else { one })
     }
 
-    /// The task whose checkout a task works in: itself, or the nearest above it that has one of its own.
+    /// The task whose checkout a task works in: itself, or the nearest above it that has a checkout.
     pub(crate) fn checkout_owner(&self, task: TaskId) -> Option<TaskId> {
-        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut at = task;
         loop {
-            let known = rolls.tasks.get(&at)?;
+            let known = state.tasks.get(&at)?;
             if known.spec.isolation.is_some() {
                 return Some(at);
             }
@@ -155,15 +155,15 @@ impl Roster {
         }
     }
 
-    /// A number that is another one whenever a call of any task has left something new behind.
+    /// A number that changes whenever a call of any task adds new evidence.
     pub(crate) fn evidence_hash(&self) -> u64 {
         self.0.read().unwrap_or_else(PoisonError::into_inner).evidence_hash
     }
 
-    /// Everything below a task, parents before their children.
+    /// All tasks below a task, parents before their children.
     pub(crate) fn descendants(&self, top: TaskId) -> Vec<TaskId> {
-        let rolls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let children = |id: TaskId| rolls.tasks.get(&id).map(|known| known.children.as_slice()).unwrap_or_default();
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let children = |id: TaskId| state.tasks.get(&id).map(|known| known.children.as_slice()).unwrap_or_default();
         let mut found = children(top).to_vec();
         let mut next = 0;
         while let Some(id) = found.get(next).copied() {
@@ -173,12 +173,12 @@ impl Roster {
         found
     }
 
-    /// Whether a task is the session's own.
+    /// Whether a task is the root.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
         self.with_task(task, |known| known.depth) == Some(0)
     }
 
-    /// Where a task is in the tree, such as `/root/tests`.
+    /// The path of a task in the tree, such as `/root/tests`.
     pub(crate) fn path(&self, task: TaskId) -> Arc<str> {
         self.with_task(task, |known| Arc::clone(&known.path)).unwrap_or_else(|| task.to_string().into())
     }
@@ -220,7 +220,7 @@ impl RosterState {
         self.evict_traces(entry);
     }
 
-    /// Lets go of what the tasks said and left behind that have been at rest for longest.
+    /// Drops the traces of the tasks that have been idle for longest.
     fn evict_traces(&mut self, entry: &LogEntry) {
         match &entry.event {
             Event::ActivationStarted { .. } => self.recent.retain(|task| *task != entry.task),
@@ -231,22 +231,22 @@ impl RosterState {
             }
             _other => {}
         }
-        while self.recent.len() > RECENT {
+        while self.recent.len() > MAX_IDLE_TRACES {
             if let Some(known) = self.recent.pop_front().and_then(|longest| self.tasks.get_mut(&longest)) {
                 known.trace = None;
             }
         }
     }
 
-    /// The children of a task that a reader of its result should know of, with how they stand. Nobody reads the root's.
+    /// The children of a task and their states, for readers of its result. The root's result has no reader.
     fn children(&self, task: TaskId) -> Vec<String> {
         let line = |id: &TaskId| {
             let known = self.tasks.get(id)?;
             let state = known.endings.last_key_value().map_or("not ended", |(_, ending)| ending.outcome.as_str());
             Some(format!("{} {state}", known.spec.name))
         };
-        let told = self.tasks.get(&task).filter(|known| known.spec.parent.is_some());
-        told.into_iter().flat_map(|known| &known.children).filter_map(line).collect()
+        let reported = self.tasks.get(&task).filter(|known| known.spec.parent.is_some());
+        reported.into_iter().flat_map(|known| &known.children).filter_map(line).collect()
     }
 
     fn create(&mut self, id: TaskId, spec: &TaskSpec) {
@@ -276,19 +276,19 @@ impl RosterState {
 }
 
 impl RosterEntry {
-    /// How its first activation ended, which is what the call that started it waits for. By the time that is answered,
-    /// the task may have had more to do, whose results go their own way.
-    pub(crate) fn first(&self) -> Option<(Activation, &ActivationEnding)> {
+    /// How its first activation ended: the call that started the task waits for it. Results of later activations are
+    /// delivered separately.
+    pub(crate) fn first_ending(&self) -> Option<(Activation, &ActivationEnding)> {
         let first = Activation(1);
         self.endings.get(&first).map(|ending| (first, ending))
     }
 
-    /// How its latest ended.
-    pub(crate) fn latest(&self) -> Option<(Activation, &ActivationEnding)> {
+    /// How its latest activation ended.
+    pub(crate) fn latest_ending(&self) -> Option<(Activation, &ActivationEnding)> {
         self.endings.last_key_value().map(|(activation, ending)| (*activation, ending))
     }
 
-    /// Takes in an event; tells whether a call left something behind that was not known.
+    /// Applies an event; returns whether a call added new evidence.
     fn read(&mut self, entry: &LogEntry, children: Vec<String>) -> bool {
         match &entry.event {
             Event::TaskRequeued => self.is_queued = true,
@@ -297,7 +297,7 @@ impl RosterEntry {
                 if attempt.0 == 1 {
                     self.usage.began = Some(entry.at);
                 }
-                // What it said before is in the log.
+                // Its earlier text is in the log.
                 self.trace.get_or_insert_default();
             }
             Event::TurnAnswered { usage, cost, .. } => {
@@ -317,7 +317,7 @@ impl RosterEntry {
                 self.end(*activation, outcome.clone(), entry.at, children)
             }
             Event::TaskFinished { outcome } => {
-                // One that never began has no activation to end.
+                // A task that never started has no activation to end.
                 let next = Activation(self.endings.last_key_value().map_or(1, |(last, _)| last.0 + 1));
                 if self.is_queued {
                     self.end(next, outcome.clone(), entry.at, children);
@@ -327,14 +327,14 @@ impl RosterEntry {
         }
         self.trace
             .as_mut()
-            .is_some_and(|words| trace::is_relevant(&entry.event) && Arc::make_mut(words).read(&entry.event))
+            .is_some_and(|trace| trace::is_relevant(&entry.event) && Arc::make_mut(trace).read(&entry.event))
     }
 
     fn end(&mut self, activation: Activation, outcome: TaskOutcome, at: Timestamp, children: Vec<String>) {
         if self.spec.parent.is_none() {
             self.endings.clear();
-            if let Some(words) = &mut self.trace {
-                Arc::make_mut(words).clear_results();
+            if let Some(trace) = &mut self.trace {
+                Arc::make_mut(trace).clear_results();
             }
         }
         self.endings.insert(activation, ActivationEnding { outcome, usage: self.usage, children: children.into(), at });

@@ -1,5 +1,5 @@
-//! The session's model: that of its own agent, and of every agent that wants no other. It may change while they work;
-//! each is asked with the new one from its next turn on.
+//! The session's model: that of the root, and of every agent that requests no other. It may change while they work;
+//! each uses the new one from its next turn on.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,27 +11,27 @@ use protocol::{Principal, TaskId, TaskSpec, TaskType};
 use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// The models that the session was given while it ran, by their names.
+/// Models that were added while the session ran, by their names.
 #[derive(Debug, Default)]
 pub(crate) struct AddedModels(Mutex<HashMap<String, Arc<dyn Model>>>);
 
-/// Why the session stays with its model.
+/// Why the session keeps its model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelChangeError {
-    /// The model cannot be asked.
+    /// The model cannot be used.
     #[error("the model `{spec}` cannot be used: {why}; there are: {known}")]
     Unusable {
         /// The model.
         spec: String,
-        /// Why.
+        /// The reason.
         why: String,
-        /// Those that can be asked.
+        /// The usable models.
         known: String,
     },
-    /// Nobody knows what it costs.
-    #[error("the price of {0} is not known, so no budget in dollars can be held; choose a model with a price")]
+    /// Its price is unknown.
+    #[error("the price of {0} is unknown, so a budget in dollars cannot be enforced; choose a model with a price")]
     Unpriced(String),
-    /// The session did not take it.
+    /// The session rejected the change.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
 }
@@ -42,12 +42,12 @@ impl SessionContext {
         self.roster.model().map_or_else(|| self.settings.model_spec.as_str().into(), |model| model.spec)
     }
 
-    /// The session's model; says in words why it cannot be had.
+    /// The session's model, or the reason why it cannot be opened.
     pub(crate) fn session_model(&self) -> Result<Arc<dyn Model>, String> {
         self.model_by_spec(&self.session_model_spec())
     }
 
-    /// The name of the model that a task's agent is asked with.
+    /// The name of the model that a task's agent uses.
     pub(crate) fn task_model_spec(&self, spec: &TaskSpec) -> Arc<str> {
         let chosen = spec.kind == TaskType::Main && self.roster.model().is_some_and(|model| model.chosen);
         match &spec.model {
@@ -61,11 +61,11 @@ impl SessionContext {
         if spec == self.settings.model_spec {
             return Ok(Arc::clone(&self.settings.model));
         }
-        let given = self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).get(spec).cloned();
-        given.map_or_else(|| self.settings.models.open(spec), Ok)
+        let added = self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).get(spec).cloned();
+        added.map_or_else(|| self.settings.models.open(spec), Ok)
     }
 
-    /// Goes on with another model; tells its name in full.
+    /// Switches to another model; returns its full name.
     pub(crate) async fn change_model(
         &self,
         supervisor: &Supervisor,
@@ -82,7 +82,7 @@ impl SessionContext {
         if in_dollars || self.settings.day_budget.is_some() && model.facts().is_price_missing() {
             return Err(ModelChangeError::Unpriced(spec));
         }
-        // Whoever reads of it in the log must find it open.
+        // It must be open before its name is in the log.
         self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).insert(spec.clone(), model);
         supervisor.submit(KernelInput::SetModel { model: spec.clone(), by: Principal::User }).await?;
         Ok(spec)

@@ -1,4 +1,4 @@
-//! What a session needs from its edge. Nothing below names a config file, a flag or the environment.
+//! The settings of a session. This crate knows no configuration file, flag or environment variable.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,92 +14,91 @@ use store::WriterProbe;
 
 use crate::{Catalog, ClientExtensions, CostGuard, ModelResolver, Spools, WatchdogSettings};
 
-/// Everything a session is run with.
+/// The settings of a session.
 #[derive(Clone)]
 pub struct SessionSettings {
-    /// Where sessions are kept.
+    /// The folder in which sessions are stored.
     pub home: Home,
-    /// The folder the session works in.
+    /// The folder that the session works in.
     pub cwd: PathBuf,
-    /// More folders that file tools may reach.
+    /// Further folders that file tools may access.
     pub roots: Vec<PathBuf>,
-    /// The model that is asked.
+    /// The session's model.
     pub model: Arc<dyn Model>,
-    /// How it was named, so that a process that goes on with the session finds it again.
+    /// The model's name, with which a process that resumes the session finds it again.
     pub model_spec: String,
-    /// The models that agents may be run with besides it.
+    /// Further models that agents may use.
     pub models: Arc<dyn ModelResolver>,
-    /// What becomes of agents whose model is much more expensive.
+    /// The policy for agents whose model is much more expensive.
     pub cost_guard: CostGuard,
-    /// The agents, skills and hooks there are.
+    /// The available agents, skills and hooks.
     pub catalog: Arc<Catalog>,
-    /// The definition of the session's own agent, if it is not the usual one.
+    /// The definition of the root's agent, if it is not the default one.
     pub main_agent: Option<AgentSpec>,
-    /// What the program that drives the session brings along.
+    /// Extensions from the program that drives the session.
     pub client_extensions: ClientExtensions,
-    /// What a new session is called; any new id when absent.
+    /// The id of a new session; generated when absent.
     pub id: Option<SessionId>,
-    /// What is switched on.
+    /// The enabled features.
     pub features: SessionFeatures,
-    /// What calls may do: the ceiling of the whole tree.
+    /// The permissions of calls: the ceiling of the whole tree.
     pub policy: Policy,
-    /// The rules among the policy's that the command line gave, so that a process that goes on with the session has
-    /// them again.
+    /// The policy's rules from the command line, so that a process that resumes the session has them again.
     pub rules: Vec<RuleText>,
-    /// The mode that it goes on in; as it was when absent.
+    /// The session mode to set; unchanged when absent.
     pub mode: Option<SessionMode>,
-    /// How a plan is gone on with that nobody decides on in time.
+    /// The action for a plan that the user does not decide on in time.
     pub plan_exit: PlanAction,
     /// Whether the model may ask the user questions.
     pub ask_user: bool,
-    /// How long a person is waited for before an ask is denied; for ever when absent.
+    /// How long an ask waits for the user before it is denied; for ever when absent.
     pub ask_wait: Option<Duration>,
-    /// How many agents there may be.
+    /// Limits on agents.
     pub limits: kernel::SessionLimits,
-    /// When watching over them leads to something.
+    /// The watchdog's limits.
     pub watchdog: WatchdogSettings,
-    /// The list that its agents share.
+    /// The shared list of its agents.
     pub list: ListName,
-    /// Most turns that the root and everything below it may take for one prompt.
+    /// Maximum number of turns of the root and all tasks below it for one prompt.
     pub max_turns: Option<u32>,
-    /// What the root and everything below it may spend.
+    /// The budget of the root and all tasks below it.
     pub budget: Budget,
-    /// What everybody who shares the home may spend in a day, in millionths of a US dollar.
+    /// The daily budget of all sessions in the home, in millionths of a US dollar.
     pub day_budget: Option<u64>,
     /// How long its agents may work in this process.
     pub timeout: Option<Duration>,
-    /// How hard the model should think; as its provider likes when absent.
+    /// The model's reasoning effort; the provider's default when absent.
     pub effort: Option<ReasoningEffort>,
-    /// What must never be written anywhere: keys.
+    /// Secrets that must never be written anywhere, such as keys.
     pub secrets: Arc<[Secret]>,
-    /// The way to pages of the web.
+    /// The network route to web pages.
     pub route: NetworkRoute,
-    /// How much a tool call gives and takes.
+    /// Limits on tool calls.
     pub tools: tools::ToolLimits,
-    /// Where the output of background commands is kept, and how much of it.
+    /// Storage for the output of background commands, with its limits.
     pub spools: Arc<Spools>,
-    /// The executable that becomes the guardian of started processes.
+    /// The executable to start as the guardian.
     pub guardian: PathBuf,
     /// The complete environment of started programs.
     pub env: Vec<(OsString, OsString)>,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Makes ids.
+    /// The generator of ids.
     pub ids: Arc<dyn Ids>,
-    /// Where tests make the store fail.
+    /// Lets tests make the store fail.
     pub probe: Arc<dyn WriterProbe>,
 }
 
-/// What is switched on.
+/// Features that can be enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionFeatures {
-    /// Agents rest when they are done, and a message wakes them with all they knew.
+    /// Agents become idle when they are done, and a message wakes them with their conversation.
     pub multi_turn: bool,
-    /// The root guesses after each answer what the user may want to say next.
+    /// The root suggests the user's next prompt after each answer.
     pub prompt_suggestions: bool,
-    /// The root is told to split work that splits well.
+    /// The root's prompt tells it to split work that can be done in parallel.
     pub parallelism_prompts: bool,
-    /// Commands in the texts of slash commands and skills are run when a person calls them.
+    /// Shell commands in the text of slash commands and skills run when the user invokes them.
     pub inline_shell: bool,
 }
 

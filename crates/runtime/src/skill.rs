@@ -1,14 +1,14 @@
-//! The text of a skill, as an agent reads it.
+//! The text of a skill as shown to an agent.
 
 use std::path::Path;
 
 use protocol::{DefinitionSource, FrontMatter, SkillSpec};
 
-/// Most bytes of a skill's file.
-const MOST: u64 = 256 << 10;
+/// Maximum size of a skill's file.
+const MAX_FILE_BYTES: u64 = 256 << 10;
 
-/// Reads a skill's file; says why it cannot be read. Below a project or a plugin no link is followed: an agent could
-/// have put it there to read what it may not.
+/// Reads a skill's file, or returns the reason why it cannot. In a project or a plugin no link is followed: an agent
+/// could have created it to read a forbidden file.
 pub fn read(skill: &SkillSpec) -> Result<String, String> {
     read_file(Path::new(&skill.file), &skill.source)
 }
@@ -16,11 +16,11 @@ pub fn read(skill: &SkillSpec) -> Result<String, String> {
 /// Reads the file of a skill or of a slash command, as its source permits.
 pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String, String> {
     let read = match source {
-        DefinitionSource::Project { .. } | DefinitionSource::Plugin { .. } => host::read_unlinked(path, MOST),
+        DefinitionSource::Project { .. } | DefinitionSource::Plugin { .. } => host::read_unlinked(path, MAX_FILE_BYTES),
         DefinitionSource::User { .. }
         | DefinitionSource::Flag
         | DefinitionSource::Remote { .. }
-        | DefinitionSource::BuiltIn => host::read_plain(path, MOST),
+        | DefinitionSource::BuiltIn => host::read_plain(path, MAX_FILE_BYTES),
     };
     match read {
         Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_binary| "it is not UTF-8 text".to_owned()),
@@ -29,36 +29,36 @@ pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String
     }
 }
 
-/// What a skill's file says below its head. Commands that other programs would run while they read it are not run: a
-/// line in their place says so.
+/// The text of a skill's file below its frontmatter. Commands in it, which other products would run, are not run but
+/// replaced with a note.
 pub fn skill_text(file: &str) -> String {
-    // A head that never ends is not a head.
+    // Unterminated frontmatter is not frontmatter.
     let body = FrontMatter::parse(file).body().unwrap_or(file);
     without_commands(body.trim())
 }
 
-/// The text with each `` !`command` `` replaced by words that name it.
+/// The text with each `` !`command` `` replaced by a note that names it.
 fn without_commands(text: &str) -> String {
-    let (mut told, mut rest) = (String::with_capacity(text.len()), text);
+    let (mut output, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find("!`") {
         let (before, from) = rest.split_at(at);
-        told.push_str(before);
-        // An exclamation before some code is one.
+        output.push_str(before);
+        // An exclamation mark after a word only ends a sentence before some code.
         let is_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '`');
         let command = from[2..].split_once('`').filter(|(command, _)| !is_word && !command.contains('\n'));
         match command {
             Some((command, after)) => {
-                told.push_str(&format!("[not run here: {command}]"));
+                output.push_str(&format!("[not run here: {command}]"));
                 rest = after;
             }
             None => {
-                told.push_str("!`");
+                output.push_str("!`");
                 rest = &from[2..];
             }
         }
     }
-    told.push_str(rest);
-    told
+    output.push_str(rest);
+    output
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! How much of the disk the output of background commands takes: each of them, all of a session, and never the last of
-//! it. What is no longer kept is said where it would have been.
+//! Limits the disk space of background commands' output: per command, per session, and by the free space of the disk. A
+//! note stands in place of output that is not stored.
 
 use std::io;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::{fmt, fs};
 
 use tools::Spool;
 
-/// Room that a command leaves for the words that say why the rest is missing.
-const NOTE: u64 = 200;
+/// Bytes reserved for the note about missing output.
+const NOTE_BYTES: u64 = 200;
 
-/// How much disk output may take.
+/// Limits on the disk space of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpoolLimits {
     /// Bytes of one command.
@@ -22,9 +22,9 @@ pub struct SpoolLimits {
     pub min_free: u64,
 }
 
-/// A disk, as far as it can be asked how full it is.
+/// Reports the free space of a disk.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// How many bytes are free where this path is.
+    /// The free bytes on the disk of this path.
     fn free(&self, path: &Path) -> io::Result<u64>;
 }
 
@@ -43,17 +43,17 @@ impl Disk for SystemDisk {
 pub struct Spools {
     limits: SpoolLimits,
     disk: Arc<dyn Disk>,
-    /// How many bytes all of them hold, once it was looked at.
+    /// The total size of all spools, once it is known.
     bytes_held: Mutex<Option<u64>>,
 }
 
 impl Spools {
-    /// Spools that hold no more than this.
+    /// Spools with these limits.
     pub fn new(limits: SpoolLimits, disk: Arc<dyn Disk>) -> Spools {
         Spools { limits, disk, bytes_held: Mutex::new(None) }
     }
 
-    /// Begins to keep what a command prints, in a new folder beside those of the others.
+    /// Creates a spool for a command's output, in a new folder next to those of the other commands.
     pub(crate) fn open(&self, folder: &Path) -> io::Result<SpoolWriter<'_>> {
         {
             let mut held = self.bytes_held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,15 +65,15 @@ impl Spools {
         Ok(SpoolWriter { spools: self, spool, folder: folder.into(), cutoff_note: None })
     }
 
-    /// Why a command that holds `now` bytes may not hold `next`.
+    /// Why the output of a command may not grow from `now` to `next` bytes.
     fn refusal(&self, folder: &Path, now: u64, next: u64) -> Option<String> {
         let SpoolLimits { session, min_free, .. } = self.limits;
-        if self.bytes_held().saturating_sub(now).saturating_add(next).saturating_add(NOTE) > session {
-            return Some(format!("the commands of this session have filled the {session} bytes that they may"));
+        if self.bytes_held().saturating_sub(now).saturating_add(next).saturating_add(NOTE_BYTES) > session {
+            return Some(format!("the commands of this session have reached their limit of {session} bytes"));
         }
-        // A disk that cannot be asked is found out about by writing to it.
+        // If the free space is unknown, the write itself shows whether it fits.
         let free = self.disk.free(folder).ok()?;
-        (free < min_free).then(|| format!("the disk has {free} bytes left, and {min_free} are to stay free"))
+        (free < min_free).then(|| format!("the disk has {free} bytes left, and {min_free} must stay free"))
     }
 
     fn bytes_held(&self) -> u64 {
@@ -86,18 +86,18 @@ impl Spools {
     }
 }
 
-/// What one command printed, as far as it is kept.
+/// Writes the output of one command, within the limits.
 #[derive(Debug)]
 pub(crate) struct SpoolWriter<'a> {
     spools: &'a Spools,
     spool: Spool,
     folder: Box<Path>,
-    /// Why the rest is not kept.
+    /// The note about output that is not stored.
     cutoff_note: Option<String>,
 }
 
 impl SpoolWriter<'_> {
-    /// Takes more output. What has no room is dropped, and the first time that is said.
+    /// Writes more output. Drops output beyond the limits, and writes a note the first time.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.cutoff_note.is_some() || bytes.is_empty() {
             return Ok(());
@@ -107,8 +107,8 @@ impl SpoolWriter<'_> {
         match self.spools.refusal(&self.folder, now, next) {
             None => self.append(bytes),
             Some(why) => {
-                let note = format!("\n[from here on nothing is kept: {why}]\n");
-                // Where not even this has room, the task's result says it.
+                let note = format!("\n[output after this point is not stored: {why}]\n");
+                // If even the note does not fit, the task's result has it.
                 let fits = self.spools.bytes_held().saturating_add(note.len() as u64) <= self.spools.limits.session;
                 let written = if fits { self.append(note.as_bytes()) } else { Ok(()) };
                 self.cutoff_note = Some(note);
@@ -117,7 +117,7 @@ impl SpoolWriter<'_> {
         }
     }
 
-    /// What is said in place of what was not kept.
+    /// The note about output that was not stored.
     pub(crate) fn cutoff_note(&self) -> Option<&str> {
         self.cutoff_note.as_deref()
     }
@@ -130,7 +130,7 @@ impl SpoolWriter<'_> {
     }
 }
 
-/// How many bytes the files below a folder hold, as far as they can be seen.
+/// The total size of the readable files below a folder.
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -174,12 +174,12 @@ mod tests {
             let on_disk = size(folder.path());
             assert!(on_disk <= 5_000, "{name}: {on_disk}");
             let said = keeping.cutoff_note().unwrap_or_default();
-            assert_eq!(said.contains("nothing is kept: the commands of this session"), name != "a", "{said}");
+            assert_eq!(said.contains("is not stored: the commands of this session"), name != "a", "{said}");
         }
         let text = |name: &str| Spool::read(&folder.path().join(name), 8_000).unwrap().into_string();
         assert!(text("a").ends_with("line 1999\n"), "the first has its tail");
-        assert!(text("b").contains("from here on nothing is kept: the commands of this session"), "{}", text("b"));
-        // Another process goes on with the session, and counts what is there.
+        assert!(text("b").contains("point is not stored: the commands of this session"), "{}", text("b"));
+        // Another process resumes the session and counts the existing output.
         let again = Spools::new(limits, Arc::new(Filling::default()));
         let mut keeping = again.open(&folder.path().join("d")).unwrap();
         keeping.write(b"more\n").unwrap();
@@ -198,7 +198,7 @@ mod tests {
         keeping.write(b"after\n").unwrap();
         let text = Spool::read(&folder.path().join("a"), 8_000).unwrap().into_string();
         let expected =
-            "before\n\n[from here on nothing is kept: the disk has 999 bytes left, and 1000 are to stay free]\n";
+            "before\n\n[output after this point is not stored: the disk has 999 bytes left, and 1000 must stay free]\n";
         assert_eq!(text, expected);
     }
 }

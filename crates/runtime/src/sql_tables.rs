@@ -1,4 +1,4 @@
-//! The model's SQL tables and its word on what it is doing, as tools reach them.
+//! Tool access to the session's SQL tables and to the agent's reported intent.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use crate::agent::SessionContext;
 use crate::call_waits::Caller;
 use crate::todos::TodoSyncHandle;
 
-/// Most todos that are named to an agent whose word on them does not hold.
-const NAMED: usize = 5;
+/// Maximum number of todos named in the note about rejected changes.
+const MAX_NAMED_TODOS: usize = 5;
 
 /// The session's tables, opened when first needed.
 pub(crate) struct SessionTables {
     path: PathBuf,
-    /// Who believes that a change is the agent's that signed it.
+    /// Receives the authors of changes to todos.
     todos: TodoSyncHandle,
     space: Mutex<Option<Arc<SqlConnection>>>,
 }
@@ -43,14 +43,14 @@ impl SessionTables {
         }
         let todos = self.todos.clone();
         let opened = SqlConnection::open(&self.path, SqlLimits::default()).map_err(ToolError::broken)?;
-        let opened = Arc::new(opened.on_signed_changes(move |noted| todos.vouch(noted)));
+        let opened = Arc::new(opened.on_signed_changes(move |change| todos.vouch(change)));
         *space = Some(Arc::clone(&opened));
         Ok(opened)
     }
 }
 
 impl SessionTables {
-    /// Runs statements that only read.
+    /// Runs read-only statements.
     pub(crate) async fn read(&self, sql: String) -> Result<String, ToolError> {
         self.run(move |space, token| space.run(&sql, move || token.is_cancelled())).await.map(text)
     }
@@ -95,9 +95,9 @@ impl tools::SqlExecutor for AgentSqlSpace {
                 return Ok(text(answer));
             }
             self.context.todos.sync().await.map_err(ToolError::broken)?;
-            let untaken = self.describe_rejected(answer.todos.clone()).await?;
+            let rejected = self.describe_rejected(answer.todos.clone()).await?;
             let rows = text(answer);
-            Ok(match untaken {
+            Ok(match rejected {
                 Some(note) => format!("{rows}\n{note}"),
                 None => rows,
             })
@@ -106,25 +106,25 @@ impl tools::SqlExecutor for AgentSqlSpace {
 }
 
 impl AgentSqlSpace {
-    /// What the agent must know of a status that it wrote and that does not hold.
+    /// A note for the agent about todo statuses that it wrote and the runtime did not accept.
     async fn describe_rejected(&self, written: Vec<(TodoId, TodoStatus)>) -> Result<Option<String>, ToolError> {
-        let other = move |kernel: &Kernel| -> Vec<String> {
-            let others = written.iter().filter_map(|(id, wrote)| {
-                let holds = kernel.graph().node(id)?.progress.status();
-                (holds != *wrote).then(|| format!("`{id}` is {}, not {}", holds.as_str(), wrote.as_str()))
+        let find_rejected = move |kernel: &Kernel| -> Vec<String> {
+            let rejected = written.iter().filter_map(|(id, wrote)| {
+                let actual = kernel.graph().node(id)?.progress.status();
+                (actual != *wrote).then(|| format!("`{id}` is {}, not {}", actual.as_str(), wrote.as_str()))
             });
-            others.collect()
+            rejected.collect()
         };
-        let others = self.caller.supervisor.query(other).await.map_err(ToolError::broken)?;
-        let more = others.len().saturating_sub(NAMED);
-        let named = others.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        let rejected = self.caller.supervisor.query(find_rejected).await.map_err(ToolError::broken)?;
+        let more = rejected.len().saturating_sub(MAX_NAMED_TODOS);
+        let named = rejected.into_iter().take(MAX_NAMED_TODOS).collect::<Vec<_>>().join(", ");
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         Ok((!named.is_empty())
-            .then(|| format!("Not taken: while a fleet works, the runtime decides how far a todo is: {named}{more}.")))
+            .then(|| format!("Not applied: while a fleet runs, the runtime sets the status of todos: {named}{more}.")))
     }
 }
 
-/// Puts what an agent says it is doing into its record.
+/// Records the intent that an agent reports.
 #[derive(Debug)]
 pub(crate) struct IntentRecorder(pub(crate) Caller);
 

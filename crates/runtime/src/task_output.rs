@@ -1,4 +1,4 @@
-//! What a task printed or said last. The owner and every other process read it in the same way.
+//! The output of a task. The owner process and all others read it in the same way.
 
 use host::Home;
 use protocol::api::TaskView;
@@ -6,13 +6,15 @@ use protocol::{Clip, SessionId, TaskType};
 
 use crate::background_commands;
 
-/// Most bytes of it in one piece.
-const OUTPUT: usize = 64 * 1024;
+/// Maximum bytes of a task's output.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
-/// What a command printed so far, or what an agent said when it last ended, clipped.
+/// A command's output so far, or an agent's latest result, clipped.
 pub fn task_output(home: &Home, session: SessionId, task: &TaskView) -> String {
     match task.kind {
-        TaskType::Shell => background_commands::command_output(home, session, task.id, OUTPUT).into_string(),
-        TaskType::Main | TaskType::Agent => Clip::new(task.result.as_deref().unwrap_or_default(), OUTPUT).into_string(),
+        TaskType::Shell => background_commands::command_output(home, session, task.id, MAX_OUTPUT_BYTES).into_string(),
+        TaskType::Main | TaskType::Agent => {
+            Clip::new(task.result.as_deref().unwrap_or_default(), MAX_OUTPUT_BYTES).into_string()
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Where sessions are kept, and the way to them.
+//! Entry point: the home that stores sessions.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use store::SessionReader;
 
 use crate::{Error, SessionBuilder};
 
-/// A home of sessions.
+/// A home that stores sessions.
 #[derive(Debug, Clone)]
 pub struct Bosun {
     pub(crate) home: Home,
@@ -19,27 +19,27 @@ pub struct Bosun {
 }
 
 impl Bosun {
-    /// Opens the home in a folder, and makes it if it is not there. Keys of providers come from the environment.
+    /// Opens the home in a folder, and creates it if it does not exist. Provider keys come from the environment.
     pub fn open(home: impl Into<PathBuf>) -> Result<Bosun, Error> {
         Ok(Bosun { home: Home::open(home.into())?, env: Env::read() })
     }
 
-    /// A new session.
+    /// Starts a new session.
     pub fn session(&self) -> SessionBuilder {
         SessionBuilder::new(self.clone(), SessionStart::New, None)
     }
 
-    /// A session that goes on where it was left, as it was run before unless it is told otherwise.
+    /// Resumes a session with its previous settings, unless the builder changes them.
     pub fn resume(&self, id: SessionId) -> Result<SessionBuilder, Error> {
         Ok(SessionBuilder::new(self.clone(), SessionStart::Resume(id), Some(self.previous(id)?)))
     }
 
-    /// A new session that begins as a copy of another; nothing that is under way there goes on here.
+    /// Starts a new session as a copy of another. Running work of the other session does not continue in the copy.
     pub fn fork(&self, id: SessionId) -> Result<SessionBuilder, Error> {
         Ok(SessionBuilder::new(self.clone(), SessionStart::Fork(id), Some(self.previous(id)?)))
     }
 
-    /// What a session is, whoever runs it.
+    /// Describes a session, no matter which process owns it.
     pub fn view(&self, id: SessionId) -> Result<SessionView, Error> {
         Ok(SessionReader::open(&self.home, id)?.session_view()?)
     }

@@ -1,4 +1,4 @@
-//! How a session is to be run.
+//! Builder for a session's settings.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use runtime::{ClientExtensions, SessionStart, SystemText};
 
 use crate::{AgentSession, Bosun, Error, FunctionTool};
 
-/// How a session is to be run. What is not said is as the user's settings have it, or as it was before.
+/// Settings for a session. Anything not set comes from the user's settings, or from the resumed session.
 #[derive(Debug)]
 #[must_use = "nothing happens before `open`"]
 pub struct SessionBuilder {
     pub(crate) bosun: Bosun,
     pub(crate) start: SessionStart,
-    /// What the session was run with before, if it goes on.
+    /// The settings of the resumed or forked session.
     pub(crate) previous: Option<(SessionView, SettingsFile)>,
     pub(crate) overrides: SettingsFile,
     pub(crate) rules: Vec<(RuleEffect, String)>,
@@ -28,12 +28,12 @@ pub struct SessionBuilder {
     pub(crate) ask_policy: AskPolicy,
 }
 
-/// What becomes of a call that somebody must decide on.
+/// What happens to a tool call that needs a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskPolicy {
-    /// Nobody is there: it is denied.
+    /// It is denied.
     Deny,
-    /// It waits for [`Session::decide`].
+    /// It waits for [`AgentSession::decide`].
     Wait,
 }
 
@@ -41,52 +41,52 @@ impl SessionBuilder {
     pub(crate) fn new(
         bosun: Bosun,
         start: SessionStart,
-        before: Option<(SessionView, SettingsFile)>,
+        previous: Option<(SessionView, SettingsFile)>,
     ) -> SessionBuilder {
         SessionBuilder {
             bosun,
             start,
-            previous: before,
+            previous,
             overrides: SettingsFile::default(),
             rules: Vec::new(),
             cwd: None,
             agents: Vec::new(),
             client_extensions: ClientExtensions::default(),
-            // Looked for where programs are; one that is not there is told of when a command is to run.
+            // Searched in `PATH`; if it is missing, the first command reports that.
             guardian: "bosun".into(),
             ask_policy: AskPolicy::Deny,
         }
     }
 
-    /// Asks this model, such as `anthropic/claude-sonnet-5-5`, or `script/FILE` for a scripted one.
+    /// Uses this model, such as `anthropic/claude-sonnet-5-5`, or `script/FILE` for a scripted one.
     pub fn model(mut self, model: impl Into<String>) -> SessionBuilder {
         self.overrides.model = Some(model.into());
         self
     }
 
-    /// Has the model think so hard.
+    /// Sets the model's reasoning effort.
     pub fn effort(mut self, effort: ReasoningEffort) -> SessionBuilder {
         self.overrides.effort = Some(effort);
         self
     }
 
-    /// Works in this folder; in the program's own when nothing is said.
+    /// Sets the folder to work in. The default is the program's current folder.
     pub fn cwd(self, folder: impl Into<PathBuf>) -> SessionBuilder {
         SessionBuilder { cwd: Some(folder.into()), ..self }
     }
 
-    /// Treats calls that no rule speaks of like this.
+    /// Sets the permission mode, which applies to calls that no rule matches.
     pub fn permission(mut self, mode: PermissionMode) -> SessionBuilder {
         self.overrides.permissions.mode = Some(PermissionModeSetting(mode));
         self
     }
 
-    /// Lets calls run that a rule matches, such as `shell(git *)`, `edit(src/**)` or the name of a tool.
+    /// Allows calls that a rule matches, such as `shell(git *)`, `edit(src/**)` or the name of a tool.
     pub fn allow(self, rule: impl Into<String>) -> SessionBuilder {
         self.rule(RuleEffect::Allow, rule.into())
     }
 
-    /// Has somebody asked about calls that a rule matches.
+    /// Requires a decision for calls that a rule matches.
     pub fn ask(self, rule: impl Into<String>) -> SessionBuilder {
         self.rule(RuleEffect::Ask, rule.into())
     }
@@ -96,7 +96,7 @@ impl SessionBuilder {
         self.rule(RuleEffect::Deny, rule.into())
     }
 
-    /// Lets the session and everything below it spend this much.
+    /// Limits what the session and everything below it may spend.
     pub fn budget(mut self, budget: Budget) -> SessionBuilder {
         let Budget { tokens, micros } = budget;
         self.overrides.budget =
@@ -104,49 +104,49 @@ impl SessionBuilder {
         self
     }
 
-    /// Lets one activation of the session's own agent take so many turns.
+    /// Limits the turns of one activation of the root.
     pub fn max_turns(mut self, turns: u32) -> SessionBuilder {
         self.overrides.max_turns = Some(turns);
         self
     }
 
-    /// Adds an agent to those that may be started.
+    /// Adds an agent definition that may be started.
     pub fn agent(mut self, agent: AgentSpec) -> SessionBuilder {
         self.agents.push(agent);
         self
     }
 
-    /// Adds a tool that the program runs. It is asked about like any other: [`Builder::allow`] with its name lets it
-    /// run. One of a name that Bosun has takes its place.
+    /// Adds a tool that the program runs. It needs permission like any other: [`SessionBuilder::allow`] with its name
+    /// lets it run. It replaces a built-in tool of the same name.
     pub fn tool(mut self, tool: FunctionTool) -> SessionBuilder {
         self.client_extensions.tools.push(Arc::new(tool));
         self
     }
 
-    /// Tells the session's own agent these words after ours.
-    pub fn instructions(mut self, words: impl Into<String>) -> SessionBuilder {
-        self.client_extensions.system = SystemText::Appended(words.into());
+    /// Appends instructions to the root's system prompt.
+    pub fn instructions(mut self, text: impl Into<String>) -> SessionBuilder {
+        self.client_extensions.system = SystemText::Appended(text.into());
         self
     }
 
-    /// Lets calls that somebody must decide on wait for [`Session::decide`], for as long as that takes. Otherwise they
-    /// are denied at once.
+    /// Lets calls that need a decision wait for [`AgentSession::decide`], without a time limit. Otherwise they are
+    /// denied at once.
     pub fn wait_for_decisions(self) -> SessionBuilder {
         SessionBuilder { ask_policy: AskPolicy::Wait, ..self }
     }
 
-    /// Starts commands through this `bosun` executable; through the one that is found in `PATH` when nothing is said.
+    /// Starts commands through this `bosun` executable. The default is the one found in `PATH`.
     pub fn guardian(self, executable: impl Into<PathBuf>) -> SessionBuilder {
         SessionBuilder { guardian: executable.into(), ..self }
     }
 
-    /// Starts commands through this program, whose `main` begins with [`guard`](crate::guard).
+    /// Starts commands through this program, whose `main` must start with [`guard`](crate::guard).
     pub fn guarded_by_this_program(self) -> SessionBuilder {
-        // Not the file's path: that may hold another version by the time the guardian starts.
+        // Not the file's path, which may contain another version by the time the guardian starts.
         self.guardian("/proc/self/exe")
     }
 
-    /// Opens the session. What was interrupted in it goes on.
+    /// Opens the session and resumes interrupted work in it.
     pub async fn open(self) -> Result<AgentSession, Error> {
         let start = self.start;
         let session = runtime::Session::open(self.settings()?, start).await?;
@@ -162,7 +162,7 @@ impl SessionBuilder {
         self
     }
 
-    /// What was said here, as a layer of settings.
+    /// The values set on this builder, as a settings layer.
     pub(crate) fn file(&self) -> Result<SettingsFile, Error> {
         let mut file = self.overrides.clone();
         for (effect, rule) in &self.rules {

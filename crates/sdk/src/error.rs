@@ -1,8 +1,8 @@
-//! Why something could not be done.
+//! Errors of the SDK.
 
 use std::io;
 
-/// Why something could not be done.
+/// Any error of the SDK.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Bosun's home cannot be used.
@@ -11,7 +11,7 @@ pub enum Error {
     /// The settings cannot be used.
     #[error(transparent)]
     Settings(#[from] config::ConfigError),
-    /// A rule cannot be read.
+    /// A permission rule is not valid.
     #[error(transparent)]
     Rule(#[from] policy::RuleError),
     /// The folder to work in cannot be used.
@@ -22,14 +22,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// No model is named.
-    #[error("no model is chosen; name one with `model`, such as anthropic/claude-sonnet-5-5")]
+    /// No model is chosen.
+    #[error("no model is chosen; set one with `model`, such as anthropic/claude-sonnet-5-5")]
     NoModel,
-    /// The model cannot be asked.
+    /// The model cannot be used.
     #[error(transparent)]
     Model(#[from] model::OpenModelError),
-    /// Nobody knows what the model costs.
-    #[error("the price of {0} is not known, so no budget in dollars can be held; limit tokens instead")]
+    /// The model's price is unknown.
+    #[error("the price of {0} is unknown, so a budget in dollars cannot be enforced; limit tokens instead")]
     Unpriced(String),
     /// The session did not open.
     #[error(transparent)]
@@ -37,10 +37,10 @@ pub enum Error {
     /// The session's file cannot be read or written.
     #[error(transparent)]
     Store(#[from] store::StoreError),
-    /// The session did not take it.
+    /// The session rejected the input.
     #[error(transparent)]
     Rejected(#[from] runtime::InputRejection),
-    /// The session stays with its model.
+    /// The session's model could not be changed.
     #[error(transparent)]
     Unchanged(#[from] runtime::ModelChangeError),
     /// The agent was not started.
@@ -49,7 +49,7 @@ pub enum Error {
     /// There is no such task.
     #[error("there is no task {0} in this session")]
     NoTask(protocol::TaskId),
-    /// The session cannot go on.
+    /// The session cannot continue.
     #[error("the session is paused: {0}")]
     Paused(String),
 }

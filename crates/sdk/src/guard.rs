@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-/// Becomes the guardian if this process was started to be one. A program that is its own guardian
-/// ([`Builder::guarded_by_this_program`](crate::Builder::guarded_by_this_program)) calls it first of all, before it
-/// starts a thread or reads anything, and ends with the code that it is given:
+/// Becomes the guardian if this process was started as one. A program that is its own guardian
+/// ([`SessionBuilder::guarded_by_this_program`](crate::SessionBuilder::guarded_by_this_program)) calls this first,
+/// before it starts a thread or reads anything, and exits with the returned code:
 ///
 /// ```
 /// # use std::process::ExitCode;
@@ -17,6 +17,6 @@ use std::process::ExitCode;
 /// }
 /// ```
 pub fn guard() -> Option<ExitCode> {
-    let is_asked = std::env::args_os().nth(1).is_some_and(|first| first == host::guardian::GUARDIAN_ARGUMENT);
-    is_asked.then(host::guardian_main)
+    let is_guardian = std::env::args_os().nth(1).is_some_and(|first| first == host::guardian::GUARDIAN_ARGUMENT);
+    is_guardian.then(host::guardian_main)
 }

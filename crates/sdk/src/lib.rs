@@ -1,7 +1,8 @@
-//! Bosun inside a program of your own: sessions, agents, tools and events, without the command line.
+//! Bosun as a library: sessions, agents, tools and events, without the command line.
 //!
-//! Sessions are the same as those of `bosun`: kept in the same home, resumed by either, one owner at a time.
-//! Settings of the user and of whoever manages the machine hold here too; those of a project are not read.
+//! Sessions are the same as those of the `bosun` command: they are stored in the same home, can be resumed by either,
+//! and have one owner at a time. The settings of the user and of the machine's administrator apply; those of a project
+//! do not.
 //!
 //! ```
 //! # use bosun_sdk::{Agent, Bosun, BusMessage, Event};
@@ -24,7 +25,7 @@
 //! let counted = session.wait(counter).await?;
 //! assert_eq!(counted.result.as_deref(), Some("there are twelve"));
 //! let answer = session.prompt("go on").await?;
-//! // What the agent said may have reached the root with it.
+//! // The prompt may contain the agent's result as well.
 //! assert!(answer.text.ends_with("go on"));
 //! while let Some(BusMessage::Event(event)) = events.next().await? {
 //!     println!("{}: {:?}", event.seq, event.entry.event);
@@ -35,7 +36,7 @@
 //! # }
 //! ```
 //!
-//! Commands that agents run must not outlive the program, so a process beside it watches over them. Either name a
+//! Commands that agents run must not outlive the program, so a second process, the guardian, starts them. Either set a
 //! `bosun` executable with [`SessionBuilder::guardian`], or let the program be its own guardian: see [`guard`].
 
 #![deny(missing_docs)]

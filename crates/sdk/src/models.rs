@@ -1,4 +1,4 @@
-//! The models that agents may be run with.
+//! The models that agents can use.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use model::{Model, Providers};
 use protocol::ModelPreference;
 use runtime::ModelResolver;
 
-/// The models of the providers that are configured.
+/// The models of the configured providers.
 #[derive(Debug)]
 pub(crate) struct ConfiguredModels {
     pub(crate) providers: Providers,
@@ -31,7 +31,7 @@ impl ModelResolver for ConfiguredModels {
         self.providers.available()
     }
 
-    fn preferred(&self, _taste: ModelPreference) -> Option<String> {
+    fn preferred(&self, _preference: ModelPreference) -> Option<String> {
         None
     }
 }

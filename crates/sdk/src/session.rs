@@ -7,19 +7,19 @@ use store::SessionReader;
 
 use crate::Error;
 
-/// A session that this program runs. Dropping it ends everything in it, as a crash would; [`Session::leave`] is the
-/// way to go on with it later.
+/// A session that this program runs. Dropping it ends everything in it, like a crash; use [`AgentSession::leave`] to
+/// resume it later.
 #[derive(Debug)]
 pub struct AgentSession(runtime::Session);
 
-/// What the session's own agent answered.
+/// The root's answer to a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptAnswer {
-    /// Its last words.
+    /// Its final message.
     pub text: String,
-    /// How it ended; none if it never began.
+    /// How its activation ended; none if there was none.
     pub outcome: Option<TaskOutcome>,
-    /// The last event when it was at rest.
+    /// The sequence number of the last event when it became idle.
     pub seq: u64,
 }
 
@@ -28,64 +28,64 @@ impl AgentSession {
         AgentSession(session)
     }
 
-    /// Its id, by which [`Bosun::resume`](crate::Bosun::resume) and `bosun --resume` find it again.
+    /// The session's id, for [`Bosun::resume`](crate::Bosun::resume) and `bosun --resume`.
     pub fn id(&self) -> SessionId {
         self.0.id()
     }
 
-    /// The task of its own agent.
+    /// The root's task.
     pub fn root(&self) -> TaskId {
         self.0.root()
     }
 
-    /// Gives its own agent a message, and waits until nothing is left to do: its answer is there, and no agent works
-    /// in the background.
+    /// Sends the root a message, and waits until the session is idle: the root has answered, and no agent works in the
+    /// background.
     pub async fn prompt(&self, text: impl Into<String>) -> Result<PromptAnswer, Error> {
         self.send(text).await?;
         self.wait_until_idle().await
     }
 
-    /// Gives its own agent a message, and goes on at once. An agent that works reads it before its next turn.
+    /// Sends the root a message and returns at once. A busy root reads it when its activation would end.
     pub async fn send(&self, text: impl Into<String>) -> Result<(), Error> {
         self.0.send(text, MailDelivery::FollowUp).await?;
         Ok(())
     }
 
-    /// Waits until nothing is left to do.
+    /// Waits until the session is idle.
     pub async fn wait_until_idle(&self) -> Result<PromptAnswer, Error> {
         let mut status = self.0.status();
-        let is_over = |status: &SessionStatus| {
-            let rests = status.root_is_at_rest() && status.background == 0 && !status.continuation_due;
-            status.paused.is_some() || rests
+        let is_done = |status: &SessionStatus| {
+            let is_idle = status.root_is_at_rest() && status.background == 0 && !status.continuation_due;
+            status.paused.is_some() || is_idle
         };
-        let over = status.wait_for(is_over).await.map(|status| status.clone());
-        let over = over.map_err(|_gone| Error::Paused("it has ended".into()))?;
-        if let Some(why) = over.paused {
+        let final_status = status.wait_for(is_done).await.map(|status| status.clone());
+        let final_status = final_status.map_err(|_gone| Error::Paused("it has ended".into()))?;
+        if let Some(why) = final_status.paused {
             return Err(Error::Paused(why.to_string()));
         }
         let root = self.task(self.root())?;
-        Ok(PromptAnswer { text: root.result.unwrap_or_default(), outcome: root.last_outcome, seq: over.seq })
+        Ok(PromptAnswer { text: root.result.unwrap_or_default(), outcome: root.last_outcome, seq: final_status.seq })
     }
 
-    /// Everything that happens from the moment this program opened the session on, and words as models say them.
+    /// All events since this program opened the session, and text as models stream it.
     pub fn events(&self) -> Subscription {
         self.events_after(self.0.first_seq())
     }
 
-    /// Everything after an event, and then whatever happens. Events come in order and are never lost.
+    /// All events after `seq`, including future ones. Events come in order and are never lost.
     pub fn events_after(&self, seq: u64) -> Subscription {
         self.0.subscribe(seq)
     }
 
-    /// Starts an agent in the background. Its result reaches the session's own agent too.
+    /// Starts an agent in the background. The root receives its result too.
     pub async fn spawn(&self, agent: StartAgentParams) -> Result<TaskId, Error> {
         self.0.start_agent(agent).await.map_err(Error::Agent)
     }
 
-    /// Waits until a task rests or has ended; tells what it is then.
+    /// Waits until a task is idle, interrupted or finished, and returns its state.
     pub async fn wait(&self, task: TaskId) -> Result<TaskView, Error> {
-        let seen = self.0.status().borrow().seq;
-        let mut events = self.0.subscribe(seen);
+        let last_seq = self.0.status().borrow().seq;
+        let mut events = self.0.subscribe(last_seq);
         loop {
             let view = self.task(task)?;
             match view.state {
@@ -112,7 +112,7 @@ impl AgentSession {
         SessionReader::open(self.0.home(), self.id())?.task(task)?.ok_or(Error::NoTask(task))
     }
 
-    /// What waits for a decision, oldest first.
+    /// Every pending ask, oldest first.
     pub fn asks(&self) -> Result<Vec<AskView>, Error> {
         Ok(SessionReader::open(self.0.home(), self.id())?.asks(false)?)
     }
@@ -122,12 +122,12 @@ impl AgentSession {
         Ok(self.0.decide(DecideParams { ask, decision }).await?)
     }
 
-    /// Goes on with another model, from the next turn on.
+    /// Changes the model, from the next turn on.
     pub async fn set_model(&self, model: &str) -> Result<(), Error> {
         Ok(self.0.set_model(model).await?)
     }
 
-    /// Stops the running turn; the session stays.
+    /// Stops the running turn; the session stays open.
     pub async fn interrupt(&self) -> Result<(), Error> {
         Ok(self.0.interrupt().await?)
     }
@@ -137,7 +137,7 @@ impl AgentSession {
         Ok(self.0.stop(CancelBy::User).await?)
     }
 
-    /// Ends this program's part: what runs is interrupted, and goes on when somebody resumes the session.
+    /// Closes the session in this program. Running work is interrupted, and continues when the session is resumed.
     pub async fn leave(self) -> Result<(), Error> {
         self.0.leave().await?;
         Ok(())

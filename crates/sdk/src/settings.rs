@@ -1,5 +1,4 @@
-//! From what was said to the settings of a session: the same layers as for a run from the command line, without those of
-//! the project.
+//! Turns a builder into session settings, with the same layers as on the command line except those of the project.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,12 +28,12 @@ impl SessionBuilder {
         let spec = config.model.clone().or_else(|| access.default_model().map(|default| default.spec));
         let model_spec = access.providers.full_name(&spec.ok_or(Error::NoModel)?, &cwd);
         let model = model::open(&model_spec, &cwd, &access.providers)?;
-        let in_dollars = config.budget.micros.is_some() && model.facts().price.is_none();
-        if in_dollars || config.day_budget.is_some() && model.facts().is_price_missing() {
+        let price_missing = config.budget.micros.is_some() && model.facts().price.is_none();
+        if price_missing || config.day_budget.is_some() && model.facts().is_price_missing() {
             return Err(Error::Unpriced(model_spec));
         }
         let policy = self.policy(&layers, &config, &cwd)?;
-        let before = self.previous.as_ref().map(|(view, _)| view);
+        let previous = self.previous.as_ref().map(|(view, _)| view);
         Ok(SessionSettings {
             home: self.bosun.home.clone(),
             roots: Vec::new(),
@@ -60,7 +59,7 @@ impl SessionBuilder {
             rules: layers.session_rules(),
             mode: None,
             plan_exit: PlanAction::ExitOnly,
-            ask_user: self.ask_policy == AskPolicy::Wait && before.is_none_or(|before| before.ask_user),
+            ask_user: self.ask_policy == AskPolicy::Wait && previous.is_none_or(|previous| previous.ask_user),
             ask_wait: match self.ask_policy {
                 AskPolicy::Deny => Some(Duration::ZERO),
                 AskPolicy::Wait => None,
@@ -89,10 +88,10 @@ impl SessionBuilder {
         })
     }
 
-    /// The folder to work in, without links.
+    /// The folder to work in, with symbolic links resolved.
     fn folder(&self) -> Result<PathBuf, Error> {
-        let before = self.previous.as_ref().map(|(view, _)| Path::new(&view.cwd));
-        let folder = self.cwd.as_deref().or(before).unwrap_or(Path::new("."));
+        let previous = self.previous.as_ref().map(|(view, _)| Path::new(&view.cwd));
+        let folder = self.cwd.as_deref().or(previous).unwrap_or(Path::new("."));
         let unusable = |source| Error::Folder { folder: folder.display().to_string(), source };
         folder.canonicalize().map_err(unusable)
     }

@@ -17,8 +17,8 @@ pub struct FunctionTool {
 type ToolFunction = dyn Fn(Value) -> BoxFuture<'static, Result<String, String>> + Send + Sync;
 
 impl FunctionTool {
-    /// A tool that models know by this name and these words, and that takes what the JSON Schema describes. The
-    /// function gets what a model wrote, which may not fit the schema; what it fails with, the model reads.
+    /// Creates a tool with a name and a description for models, and a JSON Schema of its input. The function receives
+    /// the model's input, which may not match the schema; its error text is shown to the model.
     pub fn new<F, R>(
         name: impl Into<Cow<'static, str>>,
         about: impl Into<Cow<'static, str>>,
@@ -51,12 +51,12 @@ impl tools::Tool for FunctionTool {
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let said = (self.run)(parse_input(input)?).await;
-            said.map(|text| ToolOutput::text(&text, cx)).map_err(ToolError::refused)
+            let output = (self.run)(parse_input(input)?).await;
+            output.map(|text| ToolOutput::text(&text, cx)).map_err(ToolError::refused)
         })
     }
 }
 
 fn parse_input(input: &str) -> Result<Value, ToolError> {
-    serde_json::from_str(input).map_err(|error| ToolError::refused(format!("the arguments are no JSON: {error}")))
+    serde_json::from_str(input).map_err(|error| ToolError::refused(format!("the arguments are not JSON: {error}")))
 }

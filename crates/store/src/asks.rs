@@ -1,4 +1,4 @@
-//! The inbox: what waits for a person's decision, and what was decided.
+//! Asks as rows: those that wait for a decision, and those that were decided.
 
 use protocol::api::{AskState, AskView, AsksParams, AsksResult};
 use protocol::{Ask, AskDecision, AskId, CallId, DecidedBy, SessionId, TaskId, Timestamp};
@@ -31,23 +31,23 @@ pub(crate) fn decide(
     Ok(())
 }
 
-/// Takes back what an answered call still asked.
+/// Withdraws the open asks of an answered call.
 pub(crate) fn withdraw(conn: &Connection, task: TaskId, call: &CallId) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_asks SET state = ?3, open = 0 WHERE task = ?1 AND call = ?2 AND open")?
         .execute(params![task.to_string(), call.0, json(&AskState::Withdrawn)?])?;
     Ok(())
 }
 
-/// One page of the asks, oldest first: of those that are open, which have an index of their own, or of all.
-pub(crate) fn page(conn: &Connection, session: SessionId, wanted: &AsksParams) -> rusqlite::Result<AsksResult> {
-    let which = if wanted.all { "" } else { "WHERE open" };
-    let whole = |number: u64| number.min(i64::MAX.unsigned_abs());
+/// One page of the asks, oldest first: only the open ones, which have their own index, or all.
+pub(crate) fn page(conn: &Connection, session: SessionId, params: &AsksParams) -> rusqlite::Result<AsksResult> {
+    let which = if params.all { "" } else { "WHERE open" };
+    let clamp = |number: u64| number.min(i64::MAX.unsigned_abs());
     let asks = conn
         .prepare_cached(&format!(
             "SELECT bosun_asks.*, bosun_tasks.path FROM bosun_asks JOIN bosun_tasks ON bosun_tasks.id = bosun_asks.task
              {which} ORDER BY bosun_asks.row LIMIT ?1 OFFSET ?2",
         ))?
-        .query_map([whole(wanted.limit.unwrap_or(PAGE)), whole(wanted.offset)], |row| view(row, session))?
+        .query_map([clamp(params.limit.unwrap_or(PAGE)), clamp(params.offset)], |row| view(row, session))?
         .collect::<rusqlite::Result<_>>()?;
     let total =
         conn.prepare_cached(&format!("SELECT count(*) FROM bosun_asks {which}"))?.query_row([], |row| row.get(0))?;

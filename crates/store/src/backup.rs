@@ -1,6 +1,5 @@
-//! A second copy of what is in `bosun.db` and nowhere else: the projects that are trusted, and the items of the lists
-//! that projects and teams share. Each change is a line of JSON at the end of `bosun.backup.jsonl`; the file begins with
-//! everything there was when it was last written anew.
+//! A backup of what is stored only in `bosun.db`: the trusted projects, and the items of project and team lists. Each
+//! change is appended to `bosun.backup.jsonl` as a line of JSON; the file begins with a full copy of everything.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -14,30 +13,30 @@ use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use crate::TrustRow;
-use crate::error::os_fault;
+use crate::error::io_error;
 use crate::lists::{every_item, restore_item};
 use crate::trust::every_row;
 
-/// Bytes of changes after which everything is written anew, beyond what everything takes.
+/// Bytes of changes, beyond the size of the full copy, after which the file is rewritten.
 const CHANGES: u64 = 1024 * 1024;
 
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub(crate) enum BackupLine {
-    /// The file was written anew; so many bytes say everything there was.
+    /// The first line of a rewritten file.
     Header {
-        /// Those bytes.
+        /// The size of the full copy that follows.
         bytes: u64,
     },
-    /// An item is like this.
+    /// The current content of an item.
     Item {
         /// Its list.
         list: String,
         /// The item.
         item: Box<ListItem>,
     },
-    /// An item is not there any more.
+    /// An item was removed.
     ItemRemoved {
         /// Its list.
         list: String,
@@ -46,16 +45,16 @@ pub(crate) enum BackupLine {
     },
     /// A project is trusted.
     Trusted {
-        /// Its topmost folder.
+        /// Its root folder.
         top: String,
-        /// What it was trusted with.
+        /// The digest it was trusted with.
         digest: String,
         /// When.
         at: Timestamp,
     },
-    /// A project is trusted no more.
+    /// A project is no longer trusted.
     Distrusted {
-        /// Its topmost folder.
+        /// Its root folder.
         top: String,
     },
     /// A newer version wrote it.
@@ -69,14 +68,14 @@ impl From<&TrustRow> for BackupLine {
     }
 }
 
-/// What was taken from the second copy.
+/// How much was restored from the backup.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RestoredCounts {
     pub(crate) items: usize,
     pub(crate) trusted: usize,
 }
 
-/// Adds changes to the second copy of what this connection's file holds.
+/// Appends changes to the backup of this connection's file.
 pub(crate) fn append(home: &Home, conn: &Connection, changes: &[BackupLine]) -> Result<(), crate::StoreError> {
     let path = home.index_backup();
     let _lock = home.lock("backup").map_err(|error| crate::StoreError::Home(error.to_string()))?;
@@ -84,16 +83,16 @@ pub(crate) fn append(home: &Home, conn: &Connection, changes: &[BackupLine]) -> 
         match File::open(&path).and_then(|file| is_long(&file)) {
             Ok(false) => {
                 let mut file = OpenOptions::new().append(true).open(&path)?;
-                // A line that was cut short by a crash ends here.
+                // The leading newline ends a line that was cut off by a crash.
                 file.write_all(format!("\n{}", text(changes)?).as_bytes())
             }
             Ok(true) | Err(_) => rewrite(&path, conn, changes),
         }
     };
-    append().map_err(os_fault(&path))
+    append().map_err(io_error(&path))
 }
 
-/// Writes what the second copy has and this connection's file has not, or has in an older version.
+/// Restores what this connection's file does not have, or has in an older version.
 pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<RestoredCounts> {
     let mut restored = RestoredCounts::default();
     let Ok(file) = File::open(home.index_backup()) else { return Ok(restored) };
@@ -110,7 +109,7 @@ pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<Restor
 
 type BackupContents = (BTreeMap<(String, ItemId), ListItem>, BTreeMap<String, TrustRow>);
 
-/// What the lines come to; one that cannot be read is passed over.
+/// The contents that the lines add up to; unreadable lines are skipped.
 fn fold(lines: impl BufRead) -> BackupContents {
     let (mut items, mut trusted) = BackupContents::default();
     for line in lines.split(b'\n').map_while(Result::ok) {
@@ -126,7 +125,7 @@ fn fold(lines: impl BufRead) -> BackupContents {
     (items, trusted)
 }
 
-/// Whether the changes are more than everything there is.
+/// Whether the changes take more space than the full copy.
 fn is_long(file: &File) -> io::Result<bool> {
     let mut first = String::new();
     BufReader::new(file.take(200)).read_line(&mut first)?;

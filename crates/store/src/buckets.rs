@@ -1,6 +1,6 @@
 //! The buckets that processes share in `bosun.db`: one row of text each, changed by one process at a time.
 //!
-//! What a bucket says is worth nothing after a crash of the machine, so a change is not forced to the disk.
+//! A bucket's state is worthless after a crash of the machine, so changes are not forced to disk.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use protocol::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::{SessionIndex, SessionReader, StoreError, listing, salvage};
 
-/// A change takes less than a millisecond; who waits this long does better without the others.
+/// A change takes less than a millisecond; after this long it is better to proceed without the shared state.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The shared buckets, on a connection of their own.
+/// The shared buckets, on their own connection.
 #[derive(Debug)]
 pub struct BucketStore {
     path: PathBuf,
@@ -24,25 +24,25 @@ pub struct BucketStore {
 }
 
 impl BucketStore {
-    /// Where it is kept what was spent each day. No provider has such a name.
+    /// The key of the daily spending. No provider has this name.
     pub const DAYS: &str = "days";
 
-    /// Opens the buckets of a home, making the file when it is missing or damaged.
+    /// Opens the buckets of a home, creating the file when it is missing or damaged.
     pub fn open(home: &Home) -> Result<BucketStore, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
         let path = home.index_db();
         let set = || -> rusqlite::Result<()> {
             conn.busy_timeout(PATIENCE)?;
             conn.pragma_update(None, "synchronous", "NORMAL")?;
-            // Folding the log into the file takes longer than everything else that is done here.
+            // A checkpoint takes longer than everything else that is done here.
             conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             Ok(())
         };
-        set().map_err(fault(&path))?;
+        set().map_err(sqlite_error(&path))?;
         Ok(BucketStore { path, conn })
     }
 
-    /// The same to read them. Of a home that cannot be written it is a copy.
+    /// Opens the buckets to read them; a copy if the home cannot be written.
     pub fn open_to_read(home: &Home) -> Result<BucketStore, StoreError> {
         match BucketStore::open(home) {
             Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. } | StoreError::Home(_)) => {
@@ -52,59 +52,59 @@ impl BucketStore {
         }
     }
 
-    /// What a bucket says at the moment.
+    /// The current state of a bucket.
     pub fn read(&self, key: &str) -> Result<Option<String>, StoreError> {
-        read(&self.conn, key).map_err(fault(&self.path))
+        read(&self.conn, key).map_err(sqlite_error(&self.path))
     }
 
-    /// What sessions spent on turns that began at `since` or later, in millionths of a US dollar, from their own files
-    /// as the index knows them: for when nothing else is known of a day, since `bosun.db` was lost. Of a damaged session
-    /// counts what can be read.
+    /// What sessions spent on turns that began at `since` or later, in millionths of a US dollar, from the index and
+    /// the session files. Used when `bosun.db`, with the day's spending, was lost. A damaged session counts as far as
+    /// it can be read.
     pub fn spent_since(&self, home: &Home, since: Timestamp) -> Result<u64, StoreError> {
-        let (mut sum, in_part) = listing::micros_since(&self.conn, since).map_err(fault(&self.path))?;
+        let (mut sum, in_part) = listing::micros_since(&self.conn, since).map_err(sqlite_error(&self.path))?;
         for id in in_part {
             let spent = SessionReader::open(home, id).and_then(|reader| reader.spendings(since));
             let spent = spent.or_else(|_damaged| {
                 SessionReader::of_events(id, &salvage(home, id)?.events).and_then(|reader| reader.spendings(since))
             });
-            // Nothing can be known of a session that gives nothing.
+            // A session that cannot be read at all counts as nothing.
             let spent = spent.unwrap_or_default();
             sum = spent.iter().map(|spending| spending.cost.micros).fold(sum, u64::saturating_add);
         }
         Ok(sum)
     }
 
-    /// Every bucket of a provider and what it says.
+    /// All provider buckets with their states.
     pub fn all(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.conn
             .prepare_cached("SELECT CAST(state AS BLOB), key FROM buckets WHERE key <> ?1 ORDER BY key")
             .and_then(|mut all| all.query_map([BucketStore::DAYS], |row| Ok((row.get(1)?, text(row)?)))?.collect())
-            .map_err(fault(&self.path))
+            .map_err(sqlite_error(&self.path))
     }
 
-    /// Forgets every bucket of a provider, as if no provider had ever been asked.
+    /// Removes all provider buckets.
     pub fn clear(&self) -> Result<(), StoreError> {
         self.conn
             .execute("DELETE FROM buckets WHERE key <> ?1", [BucketStore::DAYS])
             .map(|_count| ())
-            .map_err(fault(&self.path))
+            .map_err(sqlite_error(&self.path))
     }
 
-    /// Changes a bucket. Nobody else changes it meanwhile, so `edit` must be short.
+    /// Changes a bucket. `edit` must be short, since it runs inside a transaction.
     pub fn change<T>(&self, key: &str, edit: impl FnOnce(Option<String>) -> (String, T)) -> Result<T, StoreError> {
         let change = || -> rusqlite::Result<T> {
             let change = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
             let before = read(&change, key)?;
-            let (after, told) = edit(before.clone());
+            let (after, result) = edit(before.clone());
             if before.as_ref() != Some(&after) {
                 change
                     .prepare_cached("INSERT OR REPLACE INTO buckets (key, state) VALUES (?1, ?2)")?
                     .execute([key, &after])?;
             }
             change.commit()?;
-            Ok(told)
+            Ok(result)
         };
-        change().map_err(fault(&self.path))
+        change().map_err(sqlite_error(&self.path))
     }
 }
 
@@ -112,7 +112,7 @@ fn read(conn: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     conn.prepare_cached("SELECT CAST(state AS BLOB) FROM buckets WHERE key = ?1")?.query_row([key], text).optional()
 }
 
-/// Text that is damaged is still text: whoever reads it says what it is worth.
+/// Reads a text even if it is damaged; the caller decides what to do with it.
 fn text(row: &Row<'_>) -> rusqlite::Result<String> {
     Ok(String::from_utf8_lossy(row.get_ref(0)?.as_blob()?).into_owned())
 }

@@ -1,4 +1,4 @@
-//! The only places that open a database, one function per role.
+//! Opens databases, one function per role. No other module opens one.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -11,17 +11,17 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
-use crate::error::{companion, fault, os_fault};
+use crate::error::{companion, io_error, sqlite_error};
 
-/// Longer than any transaction may take, so that waiting out another connection is not an error.
+/// Longer than any transaction may take, so that waiting for another connection is not an error.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a log that has been copied back may keep on disk.
+/// The size to which the write-ahead log is truncated after a checkpoint.
 const WAL_REST: i64 = 16 * 1024 * 1024;
 
-/// Makes an empty database file that only its user can read, and opens it to write.
+/// Creates an empty database file that only its user can read, and opens it to write.
 pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(os_fault(path))?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(io_error(path))?;
     writable(path)
 }
 
@@ -33,18 +33,18 @@ pub(crate) fn writable(path: &Path) -> Result<Connection, StoreError> {
         harden(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
         conn.pragma_update(None, "journal_size_limit", WAL_REST)?;
-        // What is taken away may have held a key.
+        // Deleted data may contain a key.
         conn.pragma_update(None, "secure_delete", true)?;
-        // A model's table may name a runtime table as its parent; that must not bear on what the runtime writes.
+        // A model's table may reference a runtime table; that must not affect what the runtime writes.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
         Ok(conn)
     };
-    open().map_err(fault(path))
+    open().map_err(sqlite_error(path))
 }
 
 /// Opens a database to read it. It never takes a lock that a writer waits for.
 pub(crate) fn readable(path: &Path) -> Result<Connection, StoreError> {
-    match open_to_read(path).map_err(fault(path)) {
+    match open_to_read(path).map_err(sqlite_error(path)) {
         Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. }) if File::open(path).is_ok() => readable_copy(path),
         opened => opened,
     }
@@ -54,15 +54,15 @@ fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     harden(&conn)?;
     conn.pragma_update(None, "query_only", true)?;
-    // Whether the files beside it can be made shows with the first question.
+    // Only the first query shows whether the companion files can be created.
     conn.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0))?;
     Ok(conn)
 }
 
-/// Opens a copy of a database whose folder takes no files: SQLite keeps two beside a database that it reads. The copy
-/// has no name any more when this returns.
+/// Opens a copy of a database in a read-only folder, since SQLite needs two companion files even to read. The copy is
+/// already unlinked when this returns.
 fn readable_copy(path: &Path) -> Result<Connection, StoreError> {
-    let folder = tempfile::tempdir().map_err(os_fault(path))?;
+    let folder = tempfile::tempdir().map_err(io_error(path))?;
     let copy = folder.path().join("copy.db");
     for ending in ["", "-wal"] {
         let (from, to) = (companion(path, ending), companion(&copy, ending));
@@ -71,25 +71,25 @@ fn readable_copy(path: &Path) -> Result<Connection, StoreError> {
             copied => {
                 copied
                     .and_then(|_bytes| fs::set_permissions(&to, Permissions::from_mode(0o600)))
-                    .map_err(os_fault(&from))?;
+                    .map_err(io_error(&from))?;
             }
         }
     }
-    open_to_read(&copy).map_err(fault(path))
+    open_to_read(&copy).map_err(sqlite_error(path))
 }
 
-/// A copy of a database in memory, for whoever may change it and not the file; an empty one if there is no file.
+/// A copy of a database in memory, which can be changed without changing the file; empty if there is no file.
 pub(crate) fn in_memory(path: &Path) -> Result<Connection, StoreError> {
-    let mut memory = Connection::open_in_memory().map_err(fault(path))?;
+    let mut memory = Connection::open_in_memory().map_err(sqlite_error(path))?;
     if path.exists() {
         let from = readable(path)?;
-        Backup::new(&from, &mut memory).and_then(|copying| copying.step(-1)).map_err(fault(path))?;
+        Backup::new(&from, &mut memory).and_then(|copying| copying.step(-1)).map_err(sqlite_error(path))?;
     }
-    harden(&memory).map_err(fault(path))?;
+    harden(&memory).map_err(sqlite_error(path))?;
     Ok(memory)
 }
 
-/// A file may come from anywhere: what its schema says is not trusted.
+/// Sets up a connection so that it does not trust the file's schema: a file may come from anywhere.
 fn harden(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(PATIENCE)?;
     conn.set_prepared_statement_cache_capacity(64);

@@ -1,4 +1,4 @@
-//! What can go wrong with a file, told apart by what a person would do about it.
+//! Errors of the store, distinguished by what the user can do about them.
 
 use std::fs::File;
 use std::io;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use protocol::{Fence, SessionId};
 use rusqlite::{Error, ErrorCode};
 
-/// Why the store did not do what it was asked.
+/// Why a store operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// There is no such session.
-    #[error("no session {id} at {path}; `bosun sessions` lists those there are")]
+    #[error("no session {id} at {path}; `bosun sessions` lists all sessions")]
     Missing {
         /// The session asked for.
         id: SessionId,
         /// Where its file would be.
         path: PathBuf,
     },
-    /// The session is there already.
-    #[error("session {id} exists already at {path}")]
+    /// The session already exists.
+    #[error("session {id} already exists at {path}")]
     Exists {
         /// The session.
         id: SessionId,
@@ -32,12 +32,12 @@ pub enum StoreError {
         /// That process.
         pid: u32,
     },
-    /// Another process has taken the session over since.
-    #[error("another process took the session over ({theirs}, ours was {ours}); nothing was written")]
+    /// Another process has adopted the session.
+    #[error("another process has adopted the session ({theirs}, ours was {ours}); nothing was written")]
     Fenced {
-        /// The number this writer holds.
+        /// The fence of this writer.
         ours: Fence,
-        /// The number the file holds.
+        /// The fence in the file.
         theirs: Fence,
     },
     /// A newer version wrote the file.
@@ -50,13 +50,13 @@ pub enum StoreError {
         /// The newest format known here.
         known: u32,
     },
-    /// An older version wrote the file, and only a process that may write can bring it up to date.
+    /// An older version wrote the file, and it cannot be migrated without writing to it.
     #[error("{path} was written by an older bosun; resume the session once to bring it up to date")]
     Older {
         /// The file.
         path: PathBuf,
     },
-    /// The file's content is not what was written.
+    /// The file is damaged.
     #[error(
         "{path} is damaged: {detail}; other sessions are unaffected; \
          `bosun sessions export` writes what can still be read and `bosun sessions rm` removes it"
@@ -67,45 +67,45 @@ pub enum StoreError {
         /// What is wrong with it.
         detail: String,
     },
-    /// Events are missing that were committed.
+    /// Committed events are missing.
     #[error(
-        "{path} has lost its last {} events: it ends at event {found}, and {committed} were committed; what they did \
-         may be done again; `bosun sessions export` shows what is left, and `bosun sessions repair` accepts it",
+        "{path} has lost its last {} events: it ends at event {found}, and {committed} were committed; their effects \
+         may be repeated; `bosun sessions export` shows what is left, and `bosun sessions repair` accepts it",
         committed - found
     )]
     Lost {
         /// The file.
         path: PathBuf,
-        /// The last event that is there.
+        /// The last event in the file.
         found: u64,
         /// The last event that was committed.
         committed: u64,
     },
-    /// Its log is not the one that was committed.
+    /// Its log differs from the committed one.
     #[error(
-        "the log in {path} is not the one that was committed up to event {upto}: it is damaged, or something else than \
-         bosun wrote to it; `bosun sessions export` shows it, and `bosun sessions repair` accepts it"
+        "the log in {path} differs from the one that was committed up to event {upto}: it is damaged, or another \
+         program wrote to it; `bosun sessions export` shows it, and `bosun sessions repair` accepts it"
     )]
     Altered {
         /// The file.
         path: PathBuf,
-        /// Up to here it should be known.
+        /// The last event that was committed.
         upto: u64,
     },
     /// The session's folder was removed while it ran.
-    #[error("{path} was removed while the session ran, so nothing can be kept of it; nothing more is done")]
+    #[error("{path} was removed while the session ran, so nothing more can be saved; the session stops")]
     Removed {
         /// The file.
         path: PathBuf,
     },
     /// The disk is full.
-    #[error("no space left on the disk of {path}; nothing is half written: free some space and go on")]
+    #[error("no space left on the disk of {path}; no write is incomplete: free some space and continue")]
     Full {
         /// The file.
         path: PathBuf,
     },
     /// The file, its folder or its file system cannot be written.
-    #[error("{path} cannot be written, since the file, its folder or its file system is read-only")]
+    #[error("{path} cannot be written, because the file, its folder or its file system is read-only")]
     ReadOnly {
         /// The file.
         path: PathBuf,
@@ -121,11 +121,11 @@ pub enum StoreError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The system's message.
         detail: String,
     },
-    /// Somebody else held the file for longer than anybody should.
-    #[error("{path} stayed locked by another process; try again, or see which process has it open")]
+    /// Another process kept the file locked for too long.
+    #[error("{path} is locked by another process; try again, or find out which process has it open")]
     Locked {
         /// The file.
         path: PathBuf,
@@ -139,18 +139,18 @@ pub enum StoreError {
     /// The home folder could not be used.
     #[error("{0}")]
     Home(String),
-    /// SQLite said something that nothing here accounts for.
+    /// An unexpected SQLite error.
     #[error("unexpected database error on {path}: {detail}")]
     Unexpected {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// SQLite's message.
         detail: String,
     },
 }
 
-/// Turns SQLite's errors about the file at `path` into ours.
-pub(crate) fn fault(path: &Path) -> impl Fn(Error) -> StoreError {
+/// Converts SQLite errors about the file at `path`.
+pub(crate) fn sqlite_error(path: &Path) -> impl Fn(Error) -> StoreError {
     move |error| {
         let (path, detail) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
@@ -171,8 +171,8 @@ pub(crate) fn fault(path: &Path) -> impl Fn(Error) -> StoreError {
     }
 }
 
-/// Turns the operating system's errors about `path` into ours.
-pub(crate) fn os_fault(path: &Path) -> impl Fn(io::Error) -> StoreError {
+/// Converts operating system errors about `path`.
+pub(crate) fn io_error(path: &Path) -> impl Fn(io::Error) -> StoreError {
     move |error| {
         let path = path.to_owned();
         match error.kind() {
@@ -184,23 +184,23 @@ pub(crate) fn os_fault(path: &Path) -> impl Fn(io::Error) -> StoreError {
     }
 }
 
-/// An error for a stored value that does not read back.
+/// An error for a stored value that cannot be read.
 pub(crate) fn unreadable(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, what.into())
 }
 
-/// Says why a file did not open, which SQLite does not; a readable file whose companions (`-wal`, `-shm`) cannot
-/// be made is one in a read-only folder.
+/// Finds out why a file did not open, which SQLite does not say. A readable file whose companions (`-wal`, `-shm`)
+/// cannot be created is in a read-only folder.
 fn cannot_open(path: PathBuf, detail: String) -> StoreError {
     match File::open(&path) {
-        Err(error) => os_fault(&path)(error),
+        Err(error) => io_error(&path)(error),
         Ok(_) if is_full(&path) => StoreError::Full { path },
         Ok(_) if !companion(&path, "-shm").exists() => StoreError::ReadOnly { path },
         Ok(_) => StoreError::Io { path, detail },
     }
 }
 
-/// The path of a file that SQLite keeps beside the database.
+/// The path of a companion file that SQLite keeps next to the database.
 pub(crate) fn companion(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

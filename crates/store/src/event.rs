@@ -1,5 +1,5 @@
-//! Rows of the log. An event is kept as the JSON it had when it was written and is brought to today's form on
-//! reading, so a log is never rewritten.
+//! Rows of the log. An event is stored as the JSON that it was written as, and converted to the current format when it
+//! is read, so a log is never rewritten.
 
 use protocol::{Envelope, Event, LogEntry, SessionId, TaskId, Timestamp};
 use rusqlite::{Connection, Row, params};
@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 use crate::error::unreadable;
 use crate::log_digest::LogDigest;
 
-/// Appends an event to the log, and to the digest of what is in it.
+/// Appends an event to the log, and to the log's digest.
 pub(crate) fn insert(conn: &Connection, log_digest: LogDigest, entry: &LogEntry) -> rusqlite::Result<LogDigest> {
     let LogEntry { task, at, event } = entry;
     let (seq, task, body) = (log_digest.seq + 1, task.to_string(), json(event)?);
@@ -16,7 +16,7 @@ pub(crate) fn insert(conn: &Connection, log_digest: LogDigest, entry: &LogEntry)
     Ok(log_digest.with(seq, at.0, &task, &body))
 }
 
-/// Counts every event of the log; tells each step to `seen`.
+/// Computes the digest of the log; calls `seen` after each event.
 pub(crate) fn digest_log(conn: &Connection, mut seen: impl FnMut(LogDigest)) -> rusqlite::Result<LogDigest> {
     let mut select = conn.prepare("SELECT seq, at, task, body FROM bosun_events ORDER BY seq")?;
     let mut rows = select.query([])?;
@@ -49,7 +49,7 @@ pub(crate) fn of_task(
         .collect()
 }
 
-/// Reads the events of one task that tell how its activations ended and what its calls left behind.
+/// Reads the events of one task that hold its outcomes and evidence.
 pub(crate) fn outcome_events(conn: &Connection, session: SessionId, task: TaskId) -> rusqlite::Result<Vec<Envelope>> {
     conn.prepare_cached(
         "SELECT seq, v, at, task, body FROM bosun_events
@@ -64,7 +64,7 @@ pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<u64> {
     conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM bosun_events")?.query_row([], |row| row.get(0))
 }
 
-/// Writes a value as its column holds it.
+/// Serialises a value for its column.
 pub(crate) fn json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
@@ -80,7 +80,7 @@ fn envelope(row: &Row<'_>, session: SessionId) -> rusqlite::Result<Envelope> {
     envelope_of(session, seq, v, at, &task, body)
 }
 
-/// An event from what its row says.
+/// Builds an event from the values of its row.
 pub(crate) fn envelope_of(
     session: SessionId,
     seq: u64,
@@ -98,8 +98,8 @@ pub(crate) fn envelope_of(
     Ok(Envelope { v: v.max(Envelope::VERSION), seq, session, entry: LogEntry { task, at: Timestamp(at), event } })
 }
 
-/// Brings an event from the form `v` to today's. There is one form so far, so nothing changes;
-/// each new one rewrites its elders here.
+/// Converts an event from format `v` to the current one. There is only one format so far; each new one adds its
+/// conversion here.
 fn upcast(_v: u32, body: String) -> String {
     body
 }

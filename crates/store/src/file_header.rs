@@ -1,5 +1,5 @@
-//! What a session's file is, seen from outside: only its header is read. Nothing is locked, written or made, so this
-//! can be asked of any file, of any number of them, and of a disk that takes no writes.
+//! Inspects session files by their header only. Nothing is locked, written or created, so this works for any file, for
+//! many files, and on a read-only disk.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,27 +7,27 @@ use std::path::Path;
 
 use crate::schema::SESSION;
 
-/// What a file's header says.
+/// The status of a file, from its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderStatus {
-    /// It is as this version writes it.
+    /// This version wrote it.
     Current,
-    /// An older version wrote it; it is brought to today's form when it is opened.
+    /// An older version wrote it; it is migrated when it is opened.
     Older,
-    /// A newer version wrote it, in this form.
+    /// A newer version wrote it, in this format.
     Newer(u32),
-    /// It has no header: nothing was written to it yet, or all of it is still in its log.
+    /// It has no header: nothing was written to it yet, or everything is still in its write-ahead log.
     Empty,
     /// It is not a session.
     NotSession,
 }
 
-/// The form of sessions and the version of SQLite, for people who compare two machines.
+/// The version of the session format and of SQLite, to compare two machines.
 pub fn sqlite_version() -> (i64, &'static str) {
     (SESSION.version(), rusqlite::version())
 }
 
-/// Looks at a session's file.
+/// Inspects a session's file.
 pub fn inspect_header(path: &Path) -> io::Result<HeaderStatus> {
     let mut header = Vec::new();
     File::open(path)?.take(100).read_to_end(&mut header)?;
@@ -39,13 +39,13 @@ fn of(header: &[u8]) -> HeaderStatus {
         return HeaderStatus::Empty;
     }
     let number = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
-    // As long as its log was never folded into it, a new file has SQLite's header and nothing of ours.
+    // Before the first checkpoint, a new file has SQLite's header but not our values.
     match (header.starts_with(b"SQLite format 3\0"), number(68), number(60)) {
-        (true, Some(id), Some(form)) if i64::from(id) == SESSION.application_id => {
-            match i64::from(form).cmp(&SESSION.version()) {
+        (true, Some(id), Some(version)) if i64::from(id) == SESSION.application_id => {
+            match i64::from(version).cmp(&SESSION.version()) {
                 std::cmp::Ordering::Less => HeaderStatus::Older,
                 std::cmp::Ordering::Equal => HeaderStatus::Current,
-                std::cmp::Ordering::Greater => HeaderStatus::Newer(form),
+                std::cmp::Ordering::Greater => HeaderStatus::Newer(version),
             }
         }
         (true, Some(0), Some(0)) => HeaderStatus::Empty,

@@ -1,5 +1,5 @@
-//! What the todos of fleets brought, in `bosun.db`, by a digest of everything they were done with. Losing a row costs
-//! the work once more and nothing else, so a change is not forced to the disk.
+//! The result cache of fleets, in `bosun.db`: results of todos by their cache key. Losing a row only means doing the
+//! work again, so changes are not forced to disk.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use host::Home;
 use protocol::{Timestamp, TodoId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::{SessionIndex, StoreError};
 
-/// What the todos of one project brought.
+/// The cached results of one project.
 #[derive(Debug)]
 pub struct FleetResultStore {
     path: PathBuf,
@@ -18,52 +18,52 @@ pub struct FleetResultStore {
     project: String,
 }
 
-/// What a todo brought.
+/// The cached result of a todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetResultRow {
-    /// The digest of what it was done with.
+    /// The cache key.
     pub key: String,
-    /// What it was called then.
+    /// The id of the todo at the time.
     pub todo: TodoId,
-    /// The files that it looks at, as they were when the run began that did it.
+    /// The state of its files when the run that did it began.
     pub before: String,
-    /// The same when that run, or a later one that used the result, had ended; absent while that is not known.
+    /// The state of its files when that run, or a later one that reused the result, had ended; absent while unknown.
     pub after: Option<String>,
-    /// What its worker said last.
+    /// The worker's final message.
     pub result: String,
-    /// The commit that holds its work, if it worked in a checkout of its own.
+    /// The commit that holds its work, if it worked in its own checkout.
     pub commit_id: Option<String>,
 }
 
 impl FleetResultStore {
-    /// Opens the results of a project, making the file when it is missing or damaged.
+    /// Opens the results of a project, creating the file when it is missing or damaged.
     pub fn open(home: &Home, project: impl Into<String>) -> Result<FleetResultStore, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
         let path = home.index_db();
-        conn.pragma_update(None, "synchronous", "NORMAL").map_err(fault(&path))?;
+        conn.pragma_update(None, "synchronous", "NORMAL").map_err(sqlite_error(&path))?;
         Ok(FleetResultStore { path, conn, project: project.into() })
     }
 
-    /// What was done with exactly this.
+    /// The result with exactly this key.
     pub fn get(&self, key: &str) -> Result<Option<FleetResultRow>, StoreError> {
         let get = || -> rusqlite::Result<Option<FleetResultRow>> {
             let mut get = self.conn.prepare_cached("SELECT * FROM fleet_results WHERE project = ?1 AND key = ?2")?;
             get.query_row([&self.project, key], result_row).optional()
         };
-        get().map_err(fault(&self.path))
+        get().map_err(sqlite_error(&self.path))
     }
 
-    /// Whether a todo of this name was ever done, with whatever.
+    /// Whether there is a result of a todo with this id, under any key.
     pub fn has_todo(&self, todo: &TodoId) -> Result<bool, StoreError> {
         let knows = || -> rusqlite::Result<bool> {
             self.conn
                 .prepare_cached("SELECT 1 FROM fleet_results WHERE project = ?1 AND todo = ?2 LIMIT 1")?
                 .exists([&self.project, &todo.0])
         };
-        knows().map_err(fault(&self.path))
+        knows().map_err(sqlite_error(&self.path))
     }
 
-    /// Keeps what a todo brought; an older result of the same key is replaced.
+    /// Stores a result; an older result with the same key is replaced.
     pub fn put(&self, row: &FleetResultRow, at: Timestamp) -> Result<(), StoreError> {
         let FleetResultRow { key, todo, before, after, result, commit_id } = row;
         let put = || -> rusqlite::Result<()> {
@@ -75,10 +75,10 @@ impl FleetResultStore {
                 .execute(params![self.project, key, todo.0, before, after, result, commit_id, at.0])?;
             Ok(())
         };
-        put().map_err(fault(&self.path))
+        put().map_err(sqlite_error(&self.path))
     }
 
-    /// Says how the files of these keys were when the run that used them had ended, all at once.
+    /// Sets the `after` file states of these keys in one transaction.
     pub fn set_after(&self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError> {
         let set = || -> rusqlite::Result<()> {
             let change = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
@@ -90,29 +90,29 @@ impl FleetResultStore {
             drop(set);
             change.commit()
         };
-        set().map_err(fault(&self.path))
+        set().map_err(sqlite_error(&self.path))
     }
 
-    /// Forgets a result that somebody does not want.
+    /// Removes a result.
     pub fn remove(&self, key: &str) -> Result<(), StoreError> {
         let remove = || -> rusqlite::Result<usize> {
             let mut remove = self.conn.prepare_cached("DELETE FROM fleet_results WHERE project = ?1 AND key = ?2")?;
             remove.execute([&self.project, key])
         };
-        remove().map(|_count| ()).map_err(fault(&self.path))
+        remove().map(|_count| ()).map_err(sqlite_error(&self.path))
     }
 
-    /// Drops what no run used since then, in every project, and says how many there were.
+    /// Removes the results that no run has used since `then`, in all projects; returns how many.
     pub fn drop_before(home: &Home, then: Timestamp) -> Result<usize, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
-        conn.execute("DELETE FROM fleet_results WHERE at < ?1", [then.0]).map_err(fault(&home.index_db()))
+        conn.execute("DELETE FROM fleet_results WHERE at < ?1", [then.0]).map_err(sqlite_error(&home.index_db()))
     }
 
-    /// How many that would be.
+    /// How many results [`FleetResultStore::drop_before`] would remove.
     pub fn count_before(home: &Home, then: Timestamp) -> Result<usize, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
         conn.query_row("SELECT count(*) FROM fleet_results WHERE at < ?1", [then.0], |row| row.get(0))
-            .map_err(fault(&home.index_db()))
+            .map_err(sqlite_error(&home.index_db()))
     }
 }
 

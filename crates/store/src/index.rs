@@ -1,7 +1,6 @@
-//! The index of sessions, `bosun.db`: a cache of what the session files say, so that listing them does not open
-//! each; `reconcile.rs` keeps it true. It is made again from the session folders when it is lost; what is nowhere else,
-//! the lists of projects and teams and the trusted projects, has a second copy, and a damaged index also gives the lists
-//! that can still be read.
+//! The index of sessions, `bosun.db`: a cache of the session files, so that listing sessions does not open each file;
+//! `reconcile.rs` keeps it up to date. A lost index is rebuilt from the session folders. What is stored nowhere else
+//! (project and team lists, trusted projects) has a backup, and readable lists are also recovered from a damaged index.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use protocol::{Cost, SessionId, Timestamp};
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
 use crate::backup::RestoredCounts;
-use crate::error::{companion, fault, os_fault, unreadable};
+use crate::error::{companion, io_error, sqlite_error, unreadable};
 use crate::lists::recover_lists;
 use crate::schema::{INDEX, SchemaStatus};
 use crate::summary::SessionFileStamp;
@@ -25,28 +24,28 @@ pub struct SessionIndex {
     conn: Connection,
 }
 
-/// What the index says of a session.
+/// A session's row in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     /// The session.
     pub id: SessionId,
     /// The folder it works in.
     pub cwd: String,
-    /// The first words it was given.
+    /// The beginning of its first prompt.
     pub title: String,
-    /// The model it asks unless told otherwise.
+    /// Its default model.
     pub model: String,
     /// When it began.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// Its root's state in one word; `damaged`, `newer` or `unreadable` when its file does not tell.
+    /// Its root's state in one word; `damaged`, `newer` or `unreadable` if its file cannot be read.
     pub state: String,
-    /// Whether anything in it waits for a person.
+    /// Whether it has open asks.
     pub has_open_asks: bool,
     /// What it spent.
     pub spent: Cost,
-    /// Whether all of that has a price.
+    /// Whether the price of all of that is known.
     pub priced: bool,
     /// The process that ran it when its file was read.
     pub owner_pid: Option<u32>,
@@ -70,7 +69,7 @@ impl From<&SessionView> for SessionRow {
     }
 }
 
-/// What a prefix of an id stands for.
+/// The sessions that a prefix of an id matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionMatch {
     /// Exactly one session.
@@ -82,7 +81,7 @@ pub enum SessionMatch {
 }
 
 impl SessionIndex {
-    /// Opens the index, making it from the session folders when it is missing or damaged.
+    /// Opens the index, building it from the session folders when it is missing or damaged.
     pub fn open(home: &Home) -> Result<SessionIndex, StoreError> {
         match SessionIndex::open_current(home) {
             Ok(Some(index)) => Ok(index),
@@ -94,7 +93,7 @@ impl SessionIndex {
         }
     }
 
-    /// Reads every session's file again, after moving a damaged index aside.
+    /// Reads all session files again, after moving a damaged index aside.
     pub fn rebuild(home: &Home) -> Result<SessionIndex, StoreError> {
         let _lock = lock(home)?;
         if let Ok(Some(index)) = SessionIndex::open_current(home) {
@@ -110,12 +109,12 @@ impl SessionIndex {
         SessionIndex::make(home)
     }
 
-    /// Writes what a session's row says, whether it was there or not.
+    /// Inserts or updates a session's row.
     pub fn upsert(&self, row: &SessionRow) -> Result<(), StoreError> {
         self.change(|conn| put_row(conn, row, &SessionFileStamp(String::new())))
     }
 
-    /// Forgets a session.
+    /// Removes a session from the index.
     pub fn remove(&self, id: SessionId) -> Result<(), StoreError> {
         self.change(|conn| delete_session(conn, id))
     }
@@ -128,7 +127,7 @@ impl SessionIndex {
     /// Finds the session whose id begins with `prefix`, with or without its `ses-`.
     pub fn find(&self, prefix: &str) -> Result<SessionMatch, StoreError> {
         let prefix = prefix.to_ascii_lowercase();
-        // The beginning of `ses-` itself is the beginning of every id.
+        // A prefix of `ses-` itself matches every id.
         let bare = if "ses-".starts_with(&prefix) { "" } else { prefix.strip_prefix("ses-").unwrap_or(&prefix) };
         let mut rows = self.rows("WHERE substr(id, 5, length(?1)) = ?1", &bare)?;
         Ok(match (rows.pop(), rows.is_empty()) {
@@ -141,7 +140,7 @@ impl SessionIndex {
         })
     }
 
-    /// The connection to the file, which is in today's form.
+    /// The connection to the file, whose schema is current.
     pub(crate) fn into_connection(self) -> Connection {
         self.conn
     }
@@ -154,32 +153,32 @@ impl SessionIndex {
         })
     }
 
-    pub(crate) fn query<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        question(&self.conn).map_err(fault(&self.path))
+    pub(crate) fn query<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        query(&self.conn).map_err(sqlite_error(&self.path))
     }
 
-    /// Changes the index in a transaction that waits for its turn at the start, where waiting can succeed.
+    /// Changes the index in a transaction that takes the write lock at its start, where waiting for it can succeed.
     pub(crate) fn change(&self, edit: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), StoreError> {
         let change = || -> rusqlite::Result<()> {
             let change = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
             edit(&change)?;
             change.commit()
         };
-        change().map_err(fault(&self.path))
+        change().map_err(sqlite_error(&self.path))
     }
 
-    /// Opens the index if it is there in today's form.
+    /// Opens the index if it exists and its schema is current.
     fn open_current(home: &Home) -> Result<Option<SessionIndex>, StoreError> {
         let path = home.index_db();
         if !path.exists() {
             return Ok(None);
         }
         let conn = connect::writable(&path)?;
-        let form = INDEX.status(&conn, &path)?;
-        Ok((form == SchemaStatus::Current).then_some(SessionIndex { path, conn }))
+        let status = INDEX.status(&conn, &path)?;
+        Ok((status == SchemaStatus::Current).then_some(SessionIndex { path, conn }))
     }
 
-    /// A copy of the index, which may be changed where the file may not.
+    /// A copy of the index in memory, which can be changed even if the file cannot.
     pub(crate) fn open_copy(home: &Home) -> Result<SessionIndex, StoreError> {
         let path = home.index_db();
         let mut conn = connect::in_memory(&path)?;
@@ -189,8 +188,8 @@ impl SessionIndex {
         if is_current { Ok(index) } else { index.fill(home) }
     }
 
-    /// Makes the index, or takes the steps it is missing. The caller holds the lock, and another process may have
-    /// done it all while this one waited for that.
+    /// Creates the index or migrates it. The caller holds the lock; another process may have done it while this one
+    /// waited.
     fn make(home: &Home) -> Result<SessionIndex, StoreError> {
         match SessionIndex::open_current(home) {
             Ok(Some(index)) => Ok(index),
@@ -200,24 +199,27 @@ impl SessionIndex {
         }
     }
 
-    /// Moves a damaged file aside and makes another.
+    /// Moves a damaged file aside and creates a new one.
     fn replace(home: &Home, detail: String) -> Result<SessionIndex, StoreError> {
         let damaged = move_aside(&home.index_db())?;
         SessionIndex::make_anew(home, Some((detail, damaged)))
     }
 
-    /// Makes what is not there, with the lists of a file that was moved aside, and with what only the second copy has
-    /// if there was no other.
+    /// Creates or migrates the file, with the lists of a damaged one that was moved aside and, if there was no file,
+    /// the contents of the backup.
     fn make_anew(home: &Home, damaged: Option<(String, PathBuf)>) -> Result<SessionIndex, StoreError> {
         let path = home.index_db();
         let is_older = path.exists();
         let mut conn = if is_older { connect::writable(&path)? } else { connect::create(&path)? };
         INDEX.migrate(&mut conn, &path)?;
         if let Some((_, damaged)) = &damaged {
-            recover_lists(damaged, &conn).map_err(fault(&path))?;
+            recover_lists(damaged, &conn).map_err(sqlite_error(&path))?;
         }
-        let restored =
-            if is_older { RestoredCounts::default() } else { backup::restore(home, &conn).map_err(fault(&path))? };
+        let restored = if is_older {
+            RestoredCounts::default()
+        } else {
+            backup::restore(home, &conn).map_err(sqlite_error(&path))?
+        };
         let index = SessionIndex { path, conn }.fill(home)?;
         if damaged.is_some() || restored != RestoredCounts::default() {
             index.report_rebuild(damaged)?;
@@ -225,7 +227,7 @@ impl SessionIndex {
         Ok(index)
     }
 
-    /// Says what there is after a file was lost.
+    /// Reports a rebuild.
     fn report_rebuild(&self, damaged: Option<(String, PathBuf)>) -> Result<(), StoreError> {
         let count = |what: &str| {
             self.query(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)))
@@ -240,7 +242,7 @@ impl SessionIndex {
         Ok(())
     }
 
-    /// Enters every session.
+    /// Adds all sessions.
     fn fill(self, home: &Home) -> Result<SessionIndex, StoreError> {
         self.record_sessions(home, &sessions(home)?)?;
         Ok(self)
@@ -248,7 +250,7 @@ impl SessionIndex {
 
     fn check(&self) -> Result<(), StoreError> {
         let verdict = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-        match verdict.map_err(fault(&self.path))? {
+        match verdict.map_err(sqlite_error(&self.path))? {
             found if found == "ok" => Ok(()),
             detail => Err(StoreError::Corrupt { path: self.path.clone(), detail }),
         }
@@ -259,27 +261,27 @@ fn lock(home: &Home) -> Result<host::FileLock, StoreError> {
     home.lock("index").map_err(|error| StoreError::Home(error.to_string()))
 }
 
-/// Every session that has a folder.
+/// All sessions that have a folder.
 pub(crate) fn sessions(home: &Home) -> Result<Vec<SessionId>, StoreError> {
     let folder = home.sessions_dir();
-    let names = fs::read_dir(&folder).map_err(os_fault(&folder))?.flatten();
+    let names = fs::read_dir(&folder).map_err(io_error(&folder))?.flatten();
     Ok(names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Keeps a damaged file under a name of its own, with what SQLite keeps beside it.
+/// Renames a damaged file together with its companion files.
 fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let free = (1..).map(|n| companion(path, &format!(".damaged-{n}"))).find(|aside| !aside.exists());
     let aside = free.unwrap_or_else(|| companion(path, ".damaged"));
     for ending in ["-wal", "-shm", ""] {
         let part = companion(path, ending);
         if part.exists() {
-            fs::rename(&part, companion(&aside, ending)).map_err(os_fault(&part))?;
+            fs::rename(&part, companion(&aside, ending)).map_err(io_error(&part))?;
         }
     }
     Ok(aside)
 }
 
-/// Writes a session's row as it is in the file that has this stamp.
+/// Writes a session's row, read from the file with this stamp.
 pub(crate) fn put_row(conn: &Connection, row: &SessionRow, stamp: &SessionFileStamp) -> rusqlite::Result<()> {
     let SessionRow { id, cwd, title, model, created_at, updated_at, state, has_open_asks, spent, priced, owner_pid } =
         row;
@@ -310,7 +312,7 @@ pub(crate) fn put_row(conn: &Connection, row: &SessionRow, stamp: &SessionFileSt
     Ok(())
 }
 
-/// Takes a session out of every table.
+/// Removes a session from all tables.
 pub(crate) fn delete_session(conn: &Connection, id: SessionId) -> rusqlite::Result<()> {
     for table in ["sessions WHERE id", "spendings WHERE session", "session_tasks WHERE session"] {
         conn.prepare_cached(&format!("DELETE FROM {table} = ?1"))?.execute([id.to_string()])?;

@@ -1,16 +1,16 @@
-//! What is told of an index that was made again. Whoever opened it may have wanted something else of it, so that it is
-//! kept here until the edge tells the person.
+//! Reports of index rebuilds. The caller that opened the index may not be able to show a report, so it is kept here
+//! until the command line shows it to the user.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// An index that was lost or damaged and is there again.
+/// A rebuild of an index that was lost or damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexRebuild {
     /// The index.
     pub path: PathBuf,
-    /// What was wrong with it, and where it was put; none if it was gone.
+    /// What was wrong with it, and where the damaged file is now; none if it was missing.
     pub damaged: Option<(String, PathBuf)>,
     /// How many sessions it has.
     pub sessions: usize,
@@ -22,13 +22,13 @@ pub struct IndexRebuild {
 
 static UNREPORTED: Mutex<Vec<IndexRebuild>> = Mutex::new(Vec::new());
 
-/// What was made again since this was last asked.
+/// The rebuilds since the last call.
 pub fn take_index_rebuilds() -> Vec<IndexRebuild> {
     std::mem::take(&mut *UNREPORTED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-pub(crate) fn report(rebuilt: IndexRebuild) {
-    UNREPORTED.lock().unwrap_or_else(PoisonError::into_inner).push(rebuilt);
+pub(crate) fn report(rebuild: IndexRebuild) {
+    UNREPORTED.lock().unwrap_or_else(PoisonError::into_inner).push(rebuild);
 }
 
 impl fmt::Display for IndexRebuild {
@@ -37,15 +37,14 @@ impl fmt::Display for IndexRebuild {
         let path = path.display();
         match damaged {
             Some((detail, aside)) => {
-                write!(f, "{path} was damaged ({detail}) and was made again; it is kept at {}", aside.display())?;
+                write!(f, "{path} was damaged ({detail}) and was rebuilt; the damaged file is {}", aside.display())?;
             }
-            None => write!(f, "{path} was missing and was made again")?,
+            None => write!(f, "{path} was missing and was rebuilt")?,
         }
         write!(
             f,
             "; it has {sessions} sessions, {items} items of shared lists and {trusted} trusted projects; \
-             what was spent today is counted from the sessions, and what is known of providers' limits and what \
-             fleets can use again begin anew"
+             today's spending is counted from the sessions; learnt provider limits and cached fleet results are lost"
         )
     }
 }

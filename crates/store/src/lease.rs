@@ -1,16 +1,16 @@
-//! Who may write to a session's file. The fence grows with every owner, and a write that carries an older one
-//! is refused.
+//! The lease: which process may write to a session's file. The fence grows with every owner, and a write with an older
+//! fence is refused.
 
 use host::ProcessIdentity;
 use protocol::{Fence, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// The file's one lease.
+/// The lease of a session's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionLease {
-    /// The number of the last owner.
+    /// The fence of the last owner.
     pub(crate) fence: Fence,
-    /// That owner, unless it has ended cleanly.
+    /// That owner, unless it ended cleanly.
     pub(crate) holder: Option<ProcessIdentity>,
 }
 
@@ -32,12 +32,12 @@ pub(crate) fn read(conn: &Connection) -> rusqlite::Result<Option<SessionLease>> 
         .optional()
 }
 
-/// Reads the number of the last owner; 0 when there was none.
+/// Reads the fence of the last owner; 0 when there was none.
 pub(crate) fn fence(conn: &Connection) -> rusqlite::Result<Fence> {
     conn.prepare_cached("SELECT ifnull(max(fence), 0) FROM bosun_lease")?.query_row([], |row| Ok(Fence(row.get(0)?)))
 }
 
-/// Writes the next owner.
+/// Records the next owner.
 pub(crate) fn take(conn: &Connection, fence: Fence, owner: &ProcessIdentity, now: Timestamp) -> rusqlite::Result<()> {
     conn.execute(
         "INSERT OR REPLACE INTO bosun_lease (one, fence, boot, pid, started, held, taken_at)
@@ -47,7 +47,7 @@ pub(crate) fn take(conn: &Connection, fence: Fence, owner: &ProcessIdentity, now
     Ok(())
 }
 
-/// Says that nobody holds the file; the number stays.
+/// Records that the file has no owner; the fence stays.
 pub(crate) fn clear(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute("UPDATE bosun_lease SET held = 0", [])?;
     Ok(())

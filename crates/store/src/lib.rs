@@ -1,9 +1,9 @@
-//! What is kept: one SQLite file per session, and one that crosses sessions with their index, the
-//! buckets and the trusted projects.
+//! Storage: one SQLite file per session, and one shared file with the index of sessions, the buckets and the trusted
+//! projects.
 //!
-//! No other crate names SQLite. A session's file has one writer, the process that holds its lease: every
-//! transaction checks the fence, and writes an event together with its projections or not at all. Readers
-//! never block the writer; the model's own SQL runs behind an authorizer on a connection of its own.
+//! No other crate uses SQLite. A session's file has one writer, the process that holds its lease: every transaction
+//! checks the fence, and writes an event together with its projections or not at all. Readers never block the writer;
+//! the model's SQL runs behind an authorizer on its own connection.
 
 #![deny(missing_docs)]
 

@@ -1,5 +1,4 @@
-//! What lists ask of the index: pages of sessions, those a person may be waited for in, which session a task is of, and
-//! what was spent.
+//! Queries of the index: pages of sessions, sessions with possible open asks, the session of a task, and spending.
 
 use std::collections::HashSet;
 
@@ -12,16 +11,16 @@ use crate::index::session_row;
 use crate::turn_rows::spending;
 use crate::{SessionIndex, SessionRow, StoreError, TaskSpending};
 
-/// Which sessions are wanted, newest first.
+/// A query for sessions, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionQuery {
-    /// Only those of this folder.
+    /// Only sessions of this folder.
     pub cwd: Option<String>,
-    /// Only those in this state.
+    /// Only sessions in this state.
     pub state: Option<String>,
-    /// Passes over so many.
+    /// How many sessions to skip.
     pub offset: u64,
-    /// Most sessions; all when absent.
+    /// Most sessions to return; all when absent.
     pub limit: Option<u64>,
 }
 
@@ -37,19 +36,19 @@ pub struct SessionPage {
 /// What sessions spent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpendingReport {
-    /// Everything that was spent, with its session and that session's title.
+    /// All spending, with its session and that session's title.
     pub spendings: Vec<(SessionId, String, TaskSpending)>,
-    /// The sessions of which only a part was wanted, or of which nothing is known: their own files tell.
+    /// Sessions that are only partly in the period, or unknown to the index: their own files must be read.
     pub in_part: Vec<SessionId>,
 }
 
-/// What a session is left in that has nothing to do.
+/// The state of a session that has nothing to do.
 const AT_REST: &str = "idle";
 
 impl SessionIndex {
-    /// One page of the sessions. Each is as its file is now: one that was changed since it was noted is read again.
-    pub fn page(&self, home: &Home, wanted: &SessionQuery) -> Result<SessionPage, StoreError> {
-        let page = self.known_page(wanted)?;
+    /// One page of sessions, up to date: a session whose file has changed since it was indexed is read again.
+    pub fn page(&self, home: &Home, query: &SessionQuery) -> Result<SessionPage, StoreError> {
+        let page = self.known_page(query)?;
         let mut stale = Vec::new();
         for row in &page.rows {
             if row.owner_pid.is_none() && self.is_stale(home, row.id)? {
@@ -60,13 +59,13 @@ impl SessionIndex {
             return Ok(page);
         }
         match self.record_sessions(home, &stale) {
-            Ok(()) => self.known_page(wanted),
+            Ok(()) => self.known_page(query),
             Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(page),
             Err(error) => Err(error),
         }
     }
 
-    /// The sessions in which anything may wait for a person, oldest first.
+    /// The sessions that may have open asks, oldest first.
     pub fn possibly_waiting(&self) -> Result<Vec<SessionRow>, StoreError> {
         let mut rows = self.list(None)?;
         rows.retain(|row| row.has_open_asks || row.state != AT_REST || row.owner_pid.is_some());
@@ -74,7 +73,7 @@ impl SessionIndex {
         Ok(rows)
     }
 
-    /// The sessions that have a task whose id begins like this, at most `most` of them.
+    /// The sessions that have a task whose id begins with `prefix`, at most `most` of them.
     pub fn sessions_of_task(&self, prefix: &str, most: u32) -> Result<Vec<SessionId>, StoreError> {
         let bare = prefix.strip_prefix("task-").unwrap_or(prefix);
         let (from, to) = (format!("task-{bare}"), format!("task-{bare}~"));
@@ -85,15 +84,15 @@ impl SessionIndex {
         })
     }
 
-    /// Every session, newest first; with a state, those that have a task in it.
+    /// All sessions, newest first; with a state, only those that have a task in it.
     pub fn newest(&self, task_state: Option<&str>) -> Result<Vec<SessionId>, StoreError> {
-        let word = task_state.map(|state| format!(" {state} "));
+        let state = task_state.map(|state| format!(" {state} "));
         self.query(|conn| {
             conn.prepare_cached(
                 "SELECT id FROM sessions WHERE ?1 IS NULL OR instr(task_states, ?1) > 0 OR state IN ('damaged', 'newer')
                  ORDER BY updated_at DESC, id DESC",
             )?
-            .query_map([word], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
+            .query_map([state], |row| row.get_ref(0)?.as_str()?.parse().map_err(unreadable))?
             .collect()
         })
     }
@@ -103,15 +102,15 @@ impl SessionIndex {
         self.query(|conn| spendings(conn, cwd, since))
     }
 
-    fn known_page(&self, wanted: &SessionQuery) -> Result<SessionPage, StoreError> {
-        let SessionQuery { cwd, state, offset, limit } = wanted;
-        // A folder is asked for in words of its own, so that its index is used.
+    fn known_page(&self, query: &SessionQuery) -> Result<SessionPage, StoreError> {
+        let SessionQuery { cwd, state, offset, limit } = query;
+        // A separate condition for a folder, so that its index is used.
         let which = match cwd {
             Some(_) => "WHERE cwd = ?1 AND (?2 IS NULL OR state = ?2)",
             None => "WHERE ?1 IS NULL AND (?2 IS NULL OR state = ?2)",
         };
-        let whole = |number: u64| number.min(i64::MAX.unsigned_abs());
-        let (offset, limit) = (whole(*offset), whole(limit.unwrap_or(u64::MAX)));
+        let clamp = |number: u64| number.min(i64::MAX.unsigned_abs());
+        let (offset, limit) = (clamp(*offset), clamp(limit.unwrap_or(u64::MAX)));
         self.query(|conn| {
             let rows = conn
                 .prepare_cached(&format!(
@@ -130,7 +129,7 @@ impl SessionIndex {
 /// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
 fn spendings(conn: &Connection, cwd: Option<&str>, since: Timestamp) -> rusqlite::Result<SpendingReport> {
     let since = since.0.min(i64::MAX.unsigned_abs());
-    let in_part = in_part(conn, cwd, since)?;
+    let in_part = sessions_to_read(conn, cwd, since)?;
     let mut select = conn.prepare_cached(&format!("SELECT x.*, s.title {OF} ORDER BY x.first_at"))?;
     let rows = select.query_map(params![cwd, since], |row| {
         let session = row.get_ref("session")?.as_str()?.parse().map_err(unreadable)?;
@@ -141,7 +140,7 @@ fn spendings(conn: &Connection, cwd: Option<&str>, since: Timestamp) -> rusqlite
     Ok(SpendingReport { spendings, in_part: in_part.into_iter().collect() })
 }
 
-/// The same of all sessions as one sum, in millionths of a US dollar, and the sessions of which only a part counts.
+/// What all sessions spent, in millionths of a US dollar, and the sessions whose own files must be read.
 pub(crate) fn micros_since(conn: &Connection, since: Timestamp) -> rusqlite::Result<(u64, HashSet<SessionId>)> {
     let since = since.0.min(i64::MAX.unsigned_abs());
     let mut select = conn.prepare_cached(
@@ -150,15 +149,15 @@ pub(crate) fn micros_since(conn: &Connection, since: Timestamp) -> rusqlite::Res
     )?;
     let costs = select.query_map([since], |row| row.get::<_, u64>(0))?;
     let sum = costs.into_iter().try_fold(0_u64, |sum, cost| cost.map(|cost| sum.saturating_add(cost)))?;
-    Ok((sum, in_part(conn, None, since)?))
+    Ok((sum, sessions_to_read(conn, None, since)?))
 }
 
-/// What was spent in sessions of a folder, or in all, on turns of which the last began at a moment or later.
+/// Selects the spending in sessions of a folder, or in all, whose last turn began at a moment or later.
 const OF: &str = "FROM spendings AS x JOIN sessions AS s ON s.id = x.session
                   WHERE (?1 IS NULL OR s.cwd = ?1) AND x.last_at >= ?2";
 
-/// The sessions whose own files know what was spent since a moment, and the index does not.
-fn in_part(conn: &Connection, cwd: Option<&str>, since: u64) -> rusqlite::Result<HashSet<SessionId>> {
+/// The sessions whose own files must be read to know what was spent since a moment.
+fn sessions_to_read(conn: &Connection, cwd: Option<&str>, since: u64) -> rusqlite::Result<HashSet<SessionId>> {
     conn.prepare_cached(&format!(
         "SELECT x.session {OF} AND x.first_at < ?2 UNION
          SELECT id FROM sessions WHERE (?1 IS NULL OR cwd = ?1) AND state IN ('damaged', 'newer', 'unreadable')

@@ -1,10 +1,10 @@
-//! Moments in the time zone of the machine.
+//! Timestamps in the machine's time zone.
 
 use protocol::Timestamp;
 use rusqlite::Connection;
 
-/// A moment as the clocks on the wall show it, such as `2026-11-16 09:05`; none if the machine does not know its zone.
-/// SQLite asks the C library, which alone knows the zones; the standard library of Rust has none.
+/// Formats a timestamp in local time, such as `2026-11-16 09:05`; none if the machine does not know its time zone.
+/// Uses SQLite, which asks the C library, since the Rust standard library knows no time zones.
 pub fn local_time(at: Timestamp) -> Option<String> {
     const SHOWN: &str = "SELECT strftime('%Y-%m-%d %H:%M', ?1, 'unixepoch', 'localtime')";
     let seconds = i64::try_from(at.0 / 1000).ok()?;

@@ -1,8 +1,8 @@
-//! How many events of a session were committed, and a digest of them all, in a small file beside the database.
+//! The number of committed events of a session and a digest of them all, in a small file next to the database.
 //!
-//! SQLite reads its write-ahead log up to the first page that is damaged and takes the rest for never written. So what
-//! was committed is also said elsewhere: after each commit, without waiting for the disk. After a power cut it may say
-//! less than there is, never more.
+//! SQLite reads its write-ahead log up to the first damaged page and treats the rest as never written. So the digest is
+//! written to a separate file after each commit, without waiting for the disk. After a power cut it may cover fewer
+//! events than the log, never more.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,21 +12,21 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::StoreError;
-use crate::error::os_fault;
+use crate::error::io_error;
 
-/// The events up to one of them.
+/// The digest of the log up to one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogDigest {
-    /// The number of the last.
+    /// The number of that event.
     pub(crate) seq: u64,
     digest: [u8; 32],
 }
 
 impl LogDigest {
-    /// No event.
+    /// The digest of an empty log.
     pub(crate) const EMPTY: LogDigest = LogDigest { seq: 0, digest: [0; 32] };
 
-    /// With one more event.
+    /// The digest with one more event.
     pub(crate) fn with(self, seq: u64, at: u64, task: &str, body: &str) -> LogDigest {
         let mut digest = Sha256::new();
         digest.update(self.digest);
@@ -42,7 +42,7 @@ impl LogDigest {
 /// Bytes of a written digest: the number of the last event, and the hash.
 const LENGTH: usize = 40;
 
-/// The file that a digest is kept in, `session.digest`.
+/// The file that holds the digest, `session.digest`.
 #[derive(Debug)]
 pub(crate) struct LogDigestFile {
     path: PathBuf,
@@ -50,14 +50,14 @@ pub(crate) struct LogDigestFile {
 }
 
 impl LogDigestFile {
-    /// Opens the digest of the session whose database is at `db`, making an empty file if there is none.
+    /// Opens the digest of the session whose database is at `db`, creating an empty file if there is none.
     pub(crate) fn open(db: &Path) -> Result<LogDigestFile, StoreError> {
         let path = digest_path(db);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
-        Ok(LogDigestFile { file: file.map_err(os_fault(&path))?, path })
+        Ok(LogDigestFile { file: file.map_err(io_error(&path))?, path })
     }
 
-    /// What was said last; none if nothing was.
+    /// Reads the digest; none if the file is empty.
     pub(crate) fn read(&self) -> Result<Option<LogDigest>, StoreError> {
         let mut bytes = [0; LENGTH];
         match self.file.read_exact_at(&mut bytes, 0) {
@@ -67,11 +67,11 @@ impl LogDigestFile {
                 Ok(digest.try_into().ok().map(|digest| LogDigest { seq, digest }))
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(os_fault(&self.path)(error)),
+            Err(error) => Err(io_error(&self.path)(error)),
         }
     }
 
-    /// Says what is committed.
+    /// Writes the digest of what is committed.
     pub(crate) fn write(&self, log_digest: LogDigest) -> io::Result<()> {
         let mut bytes = [0; LENGTH];
         bytes[..8].copy_from_slice(&log_digest.seq.to_le_bytes());
@@ -85,7 +85,7 @@ impl LogDigestFile {
     }
 }
 
-/// The number of the last event that was committed to the database at `db`, if that is known. Nothing is made.
+/// The number of the last event that was committed to the database at `db`, if known. Creates nothing.
 pub(crate) fn committed_seq(db: &Path) -> Option<u64> {
     let mut bytes = [0; 8];
     File::open(digest_path(db)).ok()?.read_exact_at(&mut bytes, 0).ok()?;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::event::{from_json, json};
 use crate::tasks;
 
-/// Most bytes of a piece of mail that a view carries; the log has the whole.
+/// Most bytes of a piece of mail in a view; the log has all of it.
 const MAX_TEXT: usize = 4 * 1024;
 
 /// Most characters of a session's title.
@@ -23,8 +23,8 @@ pub(crate) struct AdmittedMail<'a> {
     pub(crate) at: Timestamp,
 }
 
-pub(crate) fn admit(conn: &Connection, letter: &AdmittedMail<'_>) -> rusqlite::Result<()> {
-    let AdmittedMail { mail, task, from, delivery, body, at } = letter;
+pub(crate) fn admit(conn: &Connection, admitted: &AdmittedMail<'_>) -> rusqlite::Result<()> {
+    let AdmittedMail { mail, task, from, delivery, body, at } = admitted;
     conn.prepare_cached(
         "INSERT INTO bosun_mail (mail, task, sender, delivery, body, state, at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -45,7 +45,7 @@ pub(crate) fn admit(conn: &Connection, letter: &AdmittedMail<'_>) -> rusqlite::R
     tasks::count_mail(conn, *task, 1, *at)
 }
 
-/// Notes what became of mail.
+/// Records that mail was delivered or has expired.
 pub(crate) fn mark_moved(
     conn: &Connection,
     task: TaskId,
@@ -63,7 +63,7 @@ pub(crate) fn mark_moved(
     tasks::count_mail(conn, task, -moved, at)
 }
 
-/// Takes the first words that a person gave the root, be it a fleet's goal, as the session's title.
+/// Sets the session's title from the user's first text to the root, which may be a fleet's goal.
 pub(crate) fn set_title(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let title: String = line.chars().take(TITLE).collect();
@@ -75,7 +75,7 @@ pub(crate) fn set_title(conn: &Connection, task: TaskId, text: &str) -> rusqlite
     Ok(())
 }
 
-/// What a task was told first, clipped.
+/// A task's first prompt, clipped.
 pub(crate) fn prompt(conn: &Connection, task: &str) -> rusqlite::Result<Option<String>> {
     let first = conn
         .prepare_cached("SELECT body FROM bosun_mail WHERE task = ?1 ORDER BY mail LIMIT 1")?
@@ -106,7 +106,7 @@ fn view(row: &Row<'_>) -> rusqlite::Result<MailView> {
         delivery: from_json(&row.get::<_, String>("delivery")?)?,
         text: mail_text(&body),
         admitted_at: Timestamp(row.get("at")?),
-        // The column holds no other word.
+        // The column holds only valid states.
         state: from_json(&format!("\"{state}\""))?,
         moved_at: row.get::<_, Option<u64>>("moved_at")?.map(Timestamp),
     })

@@ -1,5 +1,5 @@
-//! Projections: what the log says now, as rows that views read. Each event changes them in the transaction that
-//! appends it, so a view never disagrees with the log.
+//! Projections: the current state of the log as rows for views. Each event updates them in the transaction that appends
+//! it, so a view never disagrees with the log.
 
 use protocol::api::{CancelView, MailState};
 use protocol::{Cost, Event, LogEntry, SessionConfig, SessionId, TaskState, Timestamp, Usage};
@@ -16,10 +16,10 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
     let LogEntry { task, at, event } = entry;
     let (task, at) = (*task, *at);
     match event {
-        Event::SessionOpened(terms) => open_session(conn, terms, at),
-        Event::SessionAdopted { config: terms, .. } => {
-            set_terms(conn, terms)?;
-            tasks::follow_model(conn, &terms.model)?;
+        Event::SessionOpened(config) => open_session(conn, config, at),
+        Event::SessionAdopted { config, .. } => {
+            set_config(conn, config)?;
+            tasks::follow_model(conn, &config.model)?;
             tasks::touch(conn, task, at)
         }
         Event::SessionForked { from } => fork_session(conn, *from, at).and_then(|()| tasks::touch(conn, task, at)),
@@ -48,7 +48,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
             turn_rows::begin(conn, task, *turn, model, *price, at).and_then(|()| tasks::touch(conn, task, at))
         }
         Event::TurnAnswered { turn, usage, cost, model, .. } => {
-            // A provider that does not say what it used leaves what it may have cost.
+            // If the provider does not report usage, the whole cost is an estimate.
             let lost = if usage.total() == 0 { *cost } else { Cost::ZERO };
             let tried = TryUsage { reported_model: Some(model), usage: *usage, cost: *cost, lost };
             turn_rows::count(conn, task, *turn, &tried, at)
@@ -115,7 +115,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
     }
 }
 
-/// Reads a fact about the session.
+/// Reads a value about the session.
 pub(crate) fn meta(conn: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     conn.prepare_cached("SELECT value FROM bosun_meta WHERE key = ?1")?.query_row([key], |row| row.get(0)).optional()
 }
@@ -125,32 +125,32 @@ fn set_meta(conn: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn open_session(conn: &Connection, terms: &SessionConfig, at: Timestamp) -> rusqlite::Result<()> {
-    set_terms(conn, terms)?;
+fn open_session(conn: &Connection, config: &SessionConfig, at: Timestamp) -> rusqlite::Result<()> {
+    set_config(conn, config)?;
     set_meta(conn, "created_at", &at.0.to_string())
 }
 
-fn set_terms(conn: &Connection, terms: &SessionConfig) -> rusqlite::Result<()> {
-    set_meta(conn, "cwd", &terms.cwd)?;
-    set_meta(conn, "model", &terms.model)?;
-    set_meta(conn, "permission", &json(&terms.permission)?)?;
-    set_meta(conn, "rules", &json(&terms.rules)?)?;
-    set_meta(conn, "roots", &json(&terms.roots)?)?;
-    set_meta(conn, "ask_user", &json(&terms.ask_user)?)?;
-    set_meta(conn, "max_turns", &json(&terms.max_turns)?)?;
-    set_meta(conn, "limits", &json(&terms.limits)?)?;
-    set_meta(conn, "budget", &json(&terms.budget)?)?;
-    set_meta(conn, "effort", &json(&terms.effort)?)?;
-    set_meta(conn, "list", &json(&terms.list)?)?;
-    set_meta(conn, "version", &terms.version)
+fn set_config(conn: &Connection, config: &SessionConfig) -> rusqlite::Result<()> {
+    set_meta(conn, "cwd", &config.cwd)?;
+    set_meta(conn, "model", &config.model)?;
+    set_meta(conn, "permission", &json(&config.permission)?)?;
+    set_meta(conn, "rules", &json(&config.rules)?)?;
+    set_meta(conn, "roots", &json(&config.roots)?)?;
+    set_meta(conn, "ask_user", &json(&config.ask_user)?)?;
+    set_meta(conn, "max_turns", &json(&config.max_turns)?)?;
+    set_meta(conn, "limits", &json(&config.limits)?)?;
+    set_meta(conn, "budget", &json(&config.budget)?)?;
+    set_meta(conn, "effort", &json(&config.effort)?)?;
+    set_meta(conn, "list", &json(&config.list)?)?;
+    set_meta(conn, "version", &config.version)
 }
 
-/// Notes that the file is a fork whose log does not say so yet.
+/// Marks the file as a fork until its log says so.
 pub(crate) fn begin_fork(conn: &Connection, from: SessionId) -> rusqlite::Result<()> {
     set_meta(conn, "forking_from", &from.to_string())
 }
 
-/// What the file is a fork of, as long as its log does not say so.
+/// The session that the file is a fork of, until its log says so.
 pub(crate) fn fork_begun(conn: &Connection) -> rusqlite::Result<Option<SessionId>> {
     meta(conn, "forking_from")?.map(|from| from.parse().map_err(unreadable)).transpose()
 }
@@ -222,8 +222,8 @@ mod tests {
         events.into_iter().map(|event| LogEntry { task: of, at: Timestamp(u64::from(n)), event }).collect()
     }
 
-    /// No statement of a turn goes through the rows of earlier turns, other tasks or old mail: it takes as many steps of
-    /// the database after thousands of them as after a few.
+    /// No statement of a turn scans the rows of earlier turns, other tasks or old mail: it takes as many database steps
+    /// after thousands of them as after a few.
     #[test]
     fn a_turn_takes_as_many_steps_of_the_database_however_many_came_before() {
         let mut conn = Connection::open_in_memory().unwrap();

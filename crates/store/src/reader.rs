@@ -1,5 +1,5 @@
-//! Views of a session, read by anyone at any time. A reader holds no lock that the writer waits for, and each
-//! answer comes from one moment of the file.
+//! Views of a session, which any process can read at any time. A reader holds no lock that the writer waits for, and
+//! each answer is a consistent snapshot.
 
 use std::path::{Path, PathBuf};
 
@@ -14,14 +14,14 @@ use protocol::{
 };
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::event::from_json;
 use crate::session::open_to_read;
 use crate::todos::{self, TodoChanges, TodoRow};
 use crate::turn_rows::{self, TaskSpending, usage};
 use crate::{StoreError, asks, event, lease, project, task_records};
 
-/// A read-only view of a session's file, owned or at rest.
+/// A read-only view of a session's file, with or without an owner.
 #[derive(Debug)]
 pub struct SessionReader {
     id: SessionId,
@@ -37,17 +37,17 @@ impl SessionReader {
         Ok(SessionReader { id, path, conn })
     }
 
-    /// A reader of a database that is open.
+    /// A reader on an open database.
     pub(crate) fn from_connection(id: SessionId, path: PathBuf, conn: Connection) -> SessionReader {
         SessionReader { id, path, conn }
     }
 
-    /// Which session it is.
+    /// The session's id.
     pub(crate) fn id(&self) -> SessionId {
         self.id
     }
 
-    /// The file that it reads.
+    /// The file it reads.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -67,14 +67,14 @@ impl SessionReader {
         self.query(|conn| event::of_task(conn, self.id, task, seq))
     }
 
-    /// The events of one task that tell how its activations ended and what its calls left behind.
+    /// The events of one task that hold its outcomes and evidence.
     pub fn task_outcome_events(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
         self.query(|conn| event::outcome_events(conn, self.id, task))
     }
 
     /// One page of the session's tasks, oldest first.
-    pub fn tasks(&self, wanted: &TasksParams) -> Result<TasksPage, StoreError> {
-        self.query(|conn| task_records::page(conn, wanted))
+    pub fn tasks(&self, params: &TasksParams) -> Result<TasksPage, StoreError> {
+        self.query(|conn| task_records::page(conn, params))
     }
 
     /// One task; none if there is no such task.
@@ -82,17 +82,17 @@ impl SessionReader {
         self.query(|conn| task_records::task(conn, task))
     }
 
-    /// The tool call that started a task; none if a person did.
+    /// The tool call that started a task; none if the user did.
     pub fn call_of(&self, task: TaskId) -> Result<Option<CallId>, StoreError> {
         self.query(|conn| task_records::call_of(conn, task))
     }
 
-    /// Everything that is kept of one task; none if there is no such task.
+    /// The full record of one task; none if there is no such task.
     pub fn record(&self, task: TaskId) -> Result<Option<TaskRecord>, StoreError> {
         self.query(|conn| task_records::record(conn, task))
     }
 
-    /// What the session is.
+    /// The session, as clients see it.
     pub fn session_view(&self) -> Result<SessionView, StoreError> {
         self.query(|conn| session_view(conn, self.id))
     }
@@ -102,7 +102,7 @@ impl SessionReader {
         self.query(|conn| turn_rows::spendings(conn, since))
     }
 
-    /// What waits for a person's decision, oldest first; with `all` also what was decided or withdrawn.
+    /// The open asks, oldest first; with `all` also those that were decided or withdrawn.
     pub fn asks(&self, all: bool) -> Result<Vec<AskView>, StoreError> {
         Ok(self.asks_page(&AsksParams { all, limit: Some(u64::MAX), ..AsksParams::default() })?.asks)
     }
@@ -112,13 +112,13 @@ impl SessionReader {
         self.query(|conn| asks::number(conn, ask))
     }
 
-    /// One page of them.
-    pub fn asks_page(&self, wanted: &AsksParams) -> Result<AsksResult, StoreError> {
-        self.query(|conn| asks::page(conn, self.id, wanted))
+    /// One page of asks.
+    pub fn asks_page(&self, params: &AsksParams) -> Result<AsksResult, StoreError> {
+        self.query(|conn| asks::page(conn, self.id, params))
     }
 
-    /// The commands that no owner has applied yet, oldest first. One that a newer version wrote is passed over and
-    /// stays for an owner that understands it.
+    /// The commands that no owner has applied yet, oldest first. A command from a newer version is skipped and stays
+    /// for an owner that understands it.
     pub fn pending_commands(&self) -> Result<Vec<(i64, SessionCommand)>, StoreError> {
         let rows: Vec<(i64, String)> = self.query(|conn| {
             conn.prepare_cached("SELECT id, body FROM bosun_commands WHERE applied_at IS NULL ORDER BY id")?
@@ -129,7 +129,7 @@ impl SessionReader {
         Ok(rows.into_iter().filter_map(known).collect())
     }
 
-    /// Every todo, in the order that they were written.
+    /// All todos, in the order they were written.
     pub fn todos(&self) -> Result<Vec<TodoRow>, StoreError> {
         self.query(todos::all)
     }
@@ -139,12 +139,12 @@ impl SessionReader {
         self.query(|conn| todos::row(conn, id))
     }
 
-    /// One page of the todos, in the order that they were written.
-    pub fn todos_page(&self, wanted: &TodosParams) -> Result<TodosPage, StoreError> {
-        self.query(|conn| todos::page(conn, wanted))
+    /// One page of the todos, in the order they were written.
+    pub fn todos_page(&self, params: &TodosParams) -> Result<TodosPage, StoreError> {
+        self.query(|conn| todos::page(conn, params))
     }
 
-    /// What a task's latest activation ended with.
+    /// The result of a task's latest ended activation.
     pub fn result(&self, task: TaskId) -> Result<Option<String>, StoreError> {
         self.query(|conn| {
             let mut select = conn.prepare_cached("SELECT result FROM bosun_tasks WHERE id = ?1")?;
@@ -152,13 +152,13 @@ impl SessionReader {
         })
     }
 
-    /// The todos that were changed since the runtime last said what they are, by those who did; what is more than can
-    /// be said at once comes when this is said. `vouched` tells of a change without an author whether a person made it.
+    /// The todos that were changed since the runtime last recorded them, by author; at most one chunk, the rest follows
+    /// after that is recorded. `vouched` tells whether the owner vouches for a change.
     pub fn todo_changes(&self, vouched: &dyn Fn(i64) -> bool) -> Result<Vec<TodoChanges>, StoreError> {
         self.query(|conn| todos::changes(conn, vouched))
     }
 
-    /// What became of a command; none while no owner has applied it.
+    /// The outcome of a command; none while no owner has applied it.
     pub fn command_outcome(&self, id: i64) -> Result<Option<CommandOutcome>, StoreError> {
         self.query(|conn| {
             let outcome = conn
@@ -169,24 +169,24 @@ impl SessionReader {
         })
     }
 
-    /// Who holds the session, dead or alive; none after a clean end.
+    /// The process that holds the lease, dead or alive; none after a clean end.
     pub fn lease(&self) -> Result<Option<(Fence, ProcessIdentity)>, StoreError> {
         let lease = self.query(lease::read)?;
         Ok(lease.and_then(|lease| lease.holder.map(|holder| (lease.fence, holder))))
     }
 
-    /// Asks within one transaction, so that every part of an answer is of the same moment.
-    pub(crate) fn query<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let ask = || -> rusqlite::Result<T> {
-            let moment = self.conn.unchecked_transaction()?;
-            let answer = question(&moment)?;
-            moment.finish()?;
+    /// Runs a query within one transaction, so that all parts of the answer are consistent.
+    pub(crate) fn query<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let run = || -> rusqlite::Result<T> {
+            let snapshot = self.conn.unchecked_transaction()?;
+            let answer = query(&snapshot)?;
+            snapshot.finish()?;
             Ok(answer)
         };
-        ask().map_err(|error| self.explain(fault(&self.path)(error)))
+        run().map_err(|error| self.explain(sqlite_error(&self.path)(error)))
     }
 
-    /// Adds what a check of the whole file says about damage.
+    /// Adds the result of an integrity check to an error about damage.
     fn explain(&self, error: StoreError) -> StoreError {
         let StoreError::Corrupt { path, detail } = error else { return error };
         let check = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
@@ -198,7 +198,7 @@ impl SessionReader {
 }
 
 pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result<SessionView> {
-    let fact = |key| Ok::<_, rusqlite::Error>(project::meta(conn, key)?.unwrap_or_default());
+    let meta_text = |key| Ok::<_, rusqlite::Error>(project::meta(conn, key)?.unwrap_or_default());
     let root = task_records::root(conn)?;
     let (turns, usage, spent) = conn.query_row(
         "SELECT ifnull(sum(turns), 0) AS turns, ifnull(sum(input), 0) AS input, ifnull(sum(output), 0) AS output,
@@ -208,14 +208,14 @@ pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result
         [],
         |row| Ok((row.get("turns")?, usage(row)?, Cost { tokens: row.get("tokens")?, micros: row.get("micros")? })),
     )?;
-    let created_at = Timestamp(fact("created_at")?.parse().unwrap_or_default());
+    let created_at = Timestamp(meta_text("created_at")?.parse().unwrap_or_default());
     let updated_at = conn
         .query_row("SELECT at FROM bosun_events ORDER BY seq DESC LIMIT 1", [], |row| row.get(0).map(Timestamp))
         .optional()?;
     Ok(SessionView {
         id,
-        cwd: fact("cwd")?,
-        model: fact("model")?,
+        cwd: meta_text("cwd")?,
+        model: meta_text("model")?,
         permission: project::meta(conn, "permission")?
             .map_or(Ok(PermissionMode::Default), |permission| from_json(&permission))?,
         mode: project::meta(conn, "mode")?.map_or(Ok(SessionMode::default()), |mode| from_json(&mode))?,
@@ -227,7 +227,7 @@ pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result
         budget: project::meta(conn, "budget")?.map_or(Ok(Budget::default()), |budget| from_json(&budget))?,
         effort: project::meta(conn, "effort")?.map_or(Ok(None), |effort| from_json(&effort))?,
         list: project::meta(conn, "list")?.map_or(Ok(ListName::Session), |list| from_json(&list))?,
-        title: fact("title")?,
+        title: meta_text("title")?,
         created_at,
         updated_at: updated_at.unwrap_or(created_at),
         state: root.as_ref().map_or(TaskState::Queued, |root| root.state.clone()),

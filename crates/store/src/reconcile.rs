@@ -1,7 +1,7 @@
-//! How the index is kept true without opening the files of sessions at rest. A row is what a session's file said when
-//! it had a certain stamp, and these rows are made again: those that had an owner when they were read, since it may
-//! have died; those that an owner left a socket for, since it may have died before it said anything here; those of
-//! folders that the index does not know; and, of what is shown, those whose file has another stamp by now.
+//! Keeps the index up to date without opening the files of sessions at rest. A row is read from a session's file with a
+//! certain stamp. These rows are read again: those that had an owner, since it may have died; those with a socket,
+//! since their owner may have died before it updated the index; those of unknown folders; and, among the rows that are
+//! shown, those whose file has another stamp now.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,12 +14,12 @@ use crate::summary::{SessionFileStamp, SessionSummary, SummaryRead, read};
 use crate::turn_rows::DatedSpending;
 use crate::{SessionIndex, SessionReader, StoreError};
 
-/// Most sessions that are written in one transaction, which others wait for.
+/// Most sessions that are written in one transaction, since other processes wait for it.
 const MAX_PER_TRANSACTION: usize = 256;
 
 impl SessionIndex {
-    /// Makes the index agree with the session folders, as far as the disk takes it: a process may have died before it
-    /// entered its session, and a person may have removed a folder.
+    /// Updates the index from the session folders, unless the disk is full or read-only: a process may have died before
+    /// it added its session, and a user may have removed a folder.
     pub fn reconcile(self, home: &Home) -> Result<SessionIndex, StoreError> {
         match self.correct(home) {
             Ok(()) | Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(self),
@@ -28,7 +28,7 @@ impl SessionIndex {
         }
     }
 
-    /// The index as it is now, to read it. Of a home that cannot be written it is a copy.
+    /// Opens the up-to-date index to read it; a copy if the home cannot be written.
     pub fn current(home: &Home) -> Result<SessionIndex, StoreError> {
         match SessionIndex::open(home) {
             Ok(index) => index.reconcile(home),
@@ -39,31 +39,31 @@ impl SessionIndex {
         }
     }
 
-    /// Keeps what a session's file says. What a power cut takes away of it is read again by [`SessionIndex::reconcile`].
+    /// Records a session. If a power cut loses it, [`SessionIndex::reconcile`] reads it again.
     pub fn record_session(&self, home: &Home, reader: &SessionReader) -> Result<(), StoreError> {
-        let note = || -> Result<(), StoreError> {
+        let record = || -> Result<(), StoreError> {
             let (stamp, read) = reader.read_summary(self.query(|conn| last_task(conn, reader.id()))?);
             self.query(|conn| conn.pragma_update(None, "synchronous", "NORMAL"))?;
             self.change(|conn| save_session(conn, reader.id(), &stamp, &read))
         };
-        match note() {
+        match record() {
             Err(StoreError::Corrupt { .. }) => SessionIndex::rebuild(home).map(drop),
-            noted => noted,
+            recorded => recorded,
         }
     }
 
-    /// Reads the files of sessions and keeps what they say.
+    /// Reads the files of sessions and records them.
     pub(crate) fn record_sessions(&self, home: &Home, ids: &[SessionId]) -> Result<(), StoreError> {
-        for some in ids.chunks(MAX_PER_TRANSACTION) {
+        for chunk in ids.chunks(MAX_PER_TRANSACTION) {
             let last_tasks =
-                self.query(|conn| some.iter().map(|id| last_task(conn, *id)).collect::<Result<Vec<_>, _>>())?;
-            let found: Vec<_> = some.iter().zip(last_tasks).map(|(id, last)| (*id, read(home, *id, last))).collect();
+                self.query(|conn| chunk.iter().map(|id| last_task(conn, *id)).collect::<Result<Vec<_>, _>>())?;
+            let found: Vec<_> = chunk.iter().zip(last_tasks).map(|(id, last)| (*id, read(home, *id, last))).collect();
             self.change(|conn| found.iter().try_for_each(|(id, (stamp, read))| save_session(conn, *id, stamp, read)))?;
         }
         Ok(())
     }
 
-    /// Whether the file of a session is another than the one its row was read from.
+    /// Whether the file of a session has changed since its row was read.
     pub(crate) fn is_stale(&self, home: &Home, id: SessionId) -> Result<bool, StoreError> {
         let known = self.query(|conn| {
             conn.prepare_cached("SELECT stamp FROM sessions WHERE id = ?1 AND owner_pid IS NULL")?
@@ -75,26 +75,26 @@ impl SessionIndex {
 
     fn correct(&self, home: &Home) -> Result<(), StoreError> {
         let known = self.known()?;
-        let there: HashSet<SessionId> = sessions(home)?.into_iter().collect();
-        let gone: Vec<SessionId> = known.keys().filter(|id| !there.contains(id)).copied().collect();
+        let existing: HashSet<SessionId> = sessions(home)?.into_iter().collect();
+        let gone: Vec<SessionId> = known.keys().filter(|id| !existing.contains(id)).copied().collect();
         if !gone.is_empty() {
             self.change(|conn| gone.iter().try_for_each(|id| delete_session(conn, *id)))?;
         }
         let sockets = home.sockets();
-        let mut wanted = Vec::new();
-        for id in there {
+        let mut outdated = Vec::new();
+        for id in existing {
             let changed = match known.get(&id) {
                 None | Some(OwnerPresence::Yes) => true,
                 Some(OwnerPresence::No) => sockets.contains(&home.socket(id)) && self.is_stale(home, id)?,
             };
             if changed {
-                wanted.push(id);
+                outdated.push(id);
             }
         }
-        self.record_sessions(home, &wanted)
+        self.record_sessions(home, &outdated)
     }
 
-    /// Every session of the index.
+    /// All sessions of the index.
     fn known(&self) -> Result<HashMap<SessionId, OwnerPresence>, StoreError> {
         self.query(|conn| {
             let mut select = conn.prepare_cached("SELECT id, owner_pid IS NOT NULL FROM sessions")?;
@@ -107,7 +107,7 @@ impl SessionIndex {
     }
 }
 
-/// When a session's id was made: its first 48 bits are that time.
+/// When a session's id was created: its first 48 bits are that time.
 fn made_at(id: SessionId) -> Timestamp {
     Timestamp(id.uuid().as_u64_pair().0 >> 16)
 }
@@ -125,7 +125,7 @@ fn last_task(conn: &Connection, id: SessionId) -> rusqlite::Result<i64> {
         .query_row([id.to_string()], |row| row.get(0))
 }
 
-/// Keeps what was read of a session. Of one that cannot be read, what is known of it stays; its id tells when it began.
+/// Saves what was read of a session. An unreadable session keeps its known values; its id tells when it was created.
 fn save_session(
     conn: &Connection,
     id: SessionId,

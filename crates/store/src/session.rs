@@ -11,14 +11,14 @@ use protocol::{Envelope, Fence, SessionId, Timestamp};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, TransactionBehavior, ffi};
 
-use crate::commands::at_rest;
-use crate::error::{fault, os_fault};
+use crate::commands::edit_unowned;
+use crate::error::{io_error, sqlite_error};
 use crate::log_digest::{LogDigest, LogDigestFile};
 use crate::schema::{SESSION, SchemaStatus};
 use crate::writer::WriterConnection;
 use crate::{NoWriterProbe, SessionWriter, StoreError, WriterProbe, connect, event, lease, project};
 
-/// A session's file, as the process that wants to own it sees it.
+/// Creates and adopts session files.
 #[derive(Debug)]
 pub struct SessionFile;
 
@@ -27,16 +27,16 @@ pub struct SessionFile;
 pub struct OwnedSession {
     /// The session's one writer.
     pub writer: SessionWriter,
-    /// The number every write of this owner carries.
+    /// The fence of this owner.
     pub fence: Fence,
     /// The log so far.
     pub log: Vec<Envelope>,
-    /// The session that this one is a fork of, as long as its log does not say so.
+    /// The session that this one is a fork of, until its log says so.
     pub forked_from: Option<SessionId>,
 }
 
 impl SessionFile {
-    /// Makes a new session and owns it.
+    /// Creates a new session and takes ownership of it.
     pub fn create(
         home: &Home,
         id: SessionId,
@@ -46,7 +46,7 @@ impl SessionFile {
         Self::create_probed(home, id, owner, now, Arc::new(NoWriterProbe))
     }
 
-    /// Makes a new session and owns it, with a probe in its writer.
+    /// The same, with a probe in its writer.
     pub fn create_probed(
         home: &Home,
         id: SessionId,
@@ -55,12 +55,12 @@ impl SessionFile {
         probe: Arc<dyn WriterProbe>,
     ) -> Result<OwnedSession, StoreError> {
         in_new_folder(home, id, |path| {
-            let conn = fresh(path)?;
+            let conn = create_file(path)?;
             OwnershipClaim { id, owner, now, probe }.take(conn, path)
         })
     }
 
-    /// Owns a session that nobody alive owns.
+    /// Takes ownership of a session without a living owner.
     pub fn adopt(
         home: &Home,
         id: SessionId,
@@ -70,7 +70,7 @@ impl SessionFile {
         Self::adopt_probed(home, id, owner, now, Arc::new(NoWriterProbe))
     }
 
-    /// Owns a session that nobody alive owns, with a probe in its writer.
+    /// The same, with a probe in its writer.
     pub fn adopt_probed(
         home: &Home,
         id: SessionId,
@@ -84,13 +84,13 @@ impl SessionFile {
     }
 }
 
-/// Copies a session to a new one that nobody owns and that has no commands waiting.
+/// Copies a session to a new one without an owner and without pending commands.
 pub fn copy_session(home: &Home, from: SessionId, to: SessionId) -> Result<(), StoreError> {
     copy(home, from, to, |_copy| Ok(()))
 }
 
-/// Copies a session to a new one that knows from its first moment on that it is a fork, so that nothing that was
-/// under way goes on in it whoever opens it.
+/// Copies a session to a new one that is marked as a fork from the start, so that nothing that was running continues
+/// in it.
 pub fn fork_session(home: &Home, from: SessionId, to: SessionId) -> Result<(), StoreError> {
     copy(home, from, to, |copy| project::begin_fork(copy, from))
 }
@@ -103,28 +103,28 @@ pub fn remove_session(home: &Home, id: SessionId) -> Result<(), StoreError> {
     }
     let away = folder.with_file_name(format!(".removed-{id}"));
     let mut conn = connect::writable(&path).ok();
-    // Whoever adopts it meanwhile waits for this transaction, and then finds the file gone. A file too damaged to say
-    // who owns it is nobody's.
+    // A process that adopts it in the meantime waits for this transaction, and then finds the file gone. A file too
+    // damaged to name its owner counts as unowned.
     let held = conn.as_mut().map(|conn| hold_unowned(conn, &path));
     if let Some(Err(error @ (StoreError::Owned { .. } | StoreError::Locked { .. }))) = held {
         return Err(error);
     }
     discard(&away)?;
-    fs::rename(&folder, &away).map_err(os_fault(&folder))?;
+    fs::rename(&folder, &away).map_err(io_error(&folder))?;
     drop(conn);
     discard(&away)
 }
 
-/// Fails unless the session's file is there.
-pub(crate) fn present(id: SessionId, path: &Path) -> Result<(), StoreError> {
+/// Fails unless the session's file exists.
+pub(crate) fn require_file(id: SessionId, path: &Path) -> Result<(), StoreError> {
     match fs::metadata(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Missing { id, path: path.into() }),
-        Err(error) => Err(os_fault(path)(error)),
+        Err(error) => Err(io_error(path)(error)),
     }
 }
 
-/// Makes a session in a folder of its own, or nothing: whoever makes the folder has the id.
+/// Creates a session in its own folder, or nothing: the process that creates the folder owns the id.
 fn in_new_folder<T>(
     home: &Home,
     id: SessionId,
@@ -133,39 +133,39 @@ fn in_new_folder<T>(
     let folder = home.session_dir(id);
     DirBuilder::new().mode(0o700).create(&folder).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => StoreError::Exists { id, path: folder.clone() },
-        _ => os_fault(&folder)(error),
+        _ => io_error(&folder)(error),
     })?;
-    let made = home
+    let created = home
         .make_session(id)
         .map_err(|error| StoreError::Home(error.to_string()))
         .and_then(|_folder| fill(&home.session_db(id)))
-        .and_then(|made| sync_names(&[&folder, &home.sessions_dir()]).map(|()| made));
-    if made.is_err() {
+        .and_then(|value| sync_names(&[&folder, &home.sessions_dir()]).map(|()| value));
+    if created.is_err() {
         discard(&folder).unwrap_or_default();
     }
-    made
+    created
 }
 
-/// Makes a session's file that has tables and no events. While nobody knows of it, nothing is forced to the disk; the
-/// commit that takes the lease forces the log there, and without its first page the file would lose that log.
-fn fresh(path: &Path) -> Result<Connection, StoreError> {
+/// Creates a session's file with tables and no events. Until the session is known, nothing is forced to disk; the
+/// commit that takes the lease forces the write-ahead log, which would be lost without the file's first page.
+fn create_file(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = connect::create(path)?;
-    let synchronous = |conn: &Connection, how| conn.pragma_update(None, "synchronous", how).map_err(fault(path));
+    let synchronous = |conn: &Connection, how| conn.pragma_update(None, "synchronous", how).map_err(sqlite_error(path));
     synchronous(&conn, "OFF")?;
     SESSION.migrate(&mut conn, path)?;
     synchronous(&conn, "FULL")?;
-    File::open(path).and_then(|file| file.sync_all()).map_err(os_fault(path))?;
+    File::open(path).and_then(|file| file.sync_all()).map_err(io_error(path))?;
     Ok(conn)
 }
 
-/// Makes the names in these folders as durable as the files they name.
+/// Makes the directory entries in these folders durable.
 fn sync_names(folders: &[&Path]) -> Result<(), StoreError> {
-    folders.iter().try_for_each(|folder| File::open(folder).and_then(|open| open.sync_all()).map_err(os_fault(folder)))
+    folders.iter().try_for_each(|folder| File::open(folder).and_then(|open| open.sync_all()).map_err(io_error(folder)))
 }
 
-/// Opens a session's file to write, bringing an older one to today's form.
+/// Opens a session's file to write, and migrates an older one.
 pub(crate) fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
-    present(id, path)?;
+    require_file(id, path)?;
     let mut conn = connect::writable(path)?;
     if SESSION.status(&conn, path)? == SchemaStatus::Older {
         let _lock = home.lock(&format!("migrate-{id}")).map_err(|error| StoreError::Home(error.to_string()))?;
@@ -175,12 +175,12 @@ pub(crate) fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Co
     Ok(conn)
 }
 
-/// Opens a session's file to read it, bringing one that an older version left to today's form. One that an older
-/// version is still writing stays as it is.
+/// Opens a session's file to read it, and migrates an older one unless an older version is still writing to it.
 pub(crate) fn open_to_read(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
-    present(id, path)?;
+    require_file(id, path)?;
     let conn = connect::readable(path)?;
-    let live = |conn| Ok(lease::read(conn).map_err(fault(path))?.is_some_and(|lease| lease.live_pid().is_some()));
+    let live =
+        |conn| Ok(lease::read(conn).map_err(sqlite_error(path))?.is_some_and(|lease| lease.live_pid().is_some()));
     if SESSION.status(&conn, path)? == SchemaStatus::Older && !live(&conn)? {
         open_current(home, id, path)?;
     }
@@ -188,7 +188,7 @@ pub(crate) fn open_to_read(home: &Home, id: SessionId, path: &Path) -> Result<Co
     Ok(conn)
 }
 
-/// Who wants to own a session.
+/// A request to own a session.
 struct OwnershipClaim<'a> {
     id: SessionId,
     owner: &'a ProcessIdentity,
@@ -197,21 +197,21 @@ struct OwnershipClaim<'a> {
 }
 
 impl OwnershipClaim<'_> {
-    /// Takes the lease and reads the log in one transaction, so that no event of the owner before falls between.
+    /// Takes the lease and reads the log in one transaction, so that the previous owner cannot write in between.
     fn take(self, mut conn: Connection, path: &Path) -> Result<OwnedSession, StoreError> {
-        let fault = fault(path);
+        let fault = sqlite_error(path);
         let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
         let before = lease::read(&change).map_err(&fault)?;
         if let Some(pid) = before.as_ref().and_then(lease::SessionLease::live_pid) {
             return Err(StoreError::Owned { pid });
         }
-        // It may have been removed while this transaction waited for its turn.
-        present(self.id, path)?;
+        // It may have been removed while this transaction waited for the lock.
+        require_file(self.id, path)?;
         let fence = Fence(before.map_or(0, |lease| lease.fence.0) + 1);
         let log = event::after(&change, self.id, 0, usize::MAX).map_err(&fault)?;
         let forked_from = project::fork_begun(&change).map_err(&fault)?;
         let file = LogDigestFile::open(path)?;
-        let log_digest = checked(&change, path, &file)?;
+        let log_digest = verify_log(&change, path, &file)?;
         lease::take(&change, fence, self.owner, self.now).map_err(&fault)?;
         change.commit().map_err(&fault)?;
         let writer = SessionWriter::start(WriterConnection {
@@ -226,26 +226,26 @@ impl OwnershipClaim<'_> {
     }
 }
 
-/// Counts the log, which must be the one that was committed.
-fn checked(conn: &Connection, path: &Path, file: &LogDigestFile) -> Result<LogDigest, StoreError> {
-    let said = file.read()?.unwrap_or(LogDigest::EMPTY);
-    let mut known = said == LogDigest::EMPTY;
-    let counted = event::digest_log(conn, |counted| known |= counted == said).map_err(fault(path))?;
+/// Computes the digest of the log, which must match the committed one.
+fn verify_log(conn: &Connection, path: &Path, file: &LogDigestFile) -> Result<LogDigest, StoreError> {
+    let recorded = file.read()?.unwrap_or(LogDigest::EMPTY);
+    let mut known = recorded == LogDigest::EMPTY;
+    let digest = event::digest_log(conn, |digest| known |= digest == recorded).map_err(sqlite_error(path))?;
     match known {
-        true => Ok(counted),
-        false if counted.seq < said.seq => {
-            Err(StoreError::Lost { path: path.into(), found: counted.seq, committed: said.seq })
+        true => Ok(digest),
+        false if digest.seq < recorded.seq => {
+            Err(StoreError::Lost { path: path.into(), found: digest.seq, committed: recorded.seq })
         }
-        false => Err(StoreError::Altered { path: path.into(), upto: said.seq }),
+        false => Err(StoreError::Altered { path: path.into(), upto: recorded.seq }),
     }
 }
 
-/// Takes the log of a session that nobody runs as it is, whatever is missing from it; gives the last event there is.
+/// Accepts the log of a session without an owner as it is, even if events are missing; returns the last event's number.
 pub fn accept_log(home: &Home, id: SessionId) -> Result<u64, StoreError> {
     let path = home.session_db(id);
-    at_rest(home, id, |conn| event::digest_log(conn, |_step| ())).and_then(|counted| {
-        LogDigestFile::open(&path)?.write(counted).map_err(os_fault(&path))?;
-        Ok(counted.seq)
+    edit_unowned(home, id, |conn| event::digest_log(conn, |_step| ())).and_then(|digest| {
+        LogDigestFile::open(&path)?.write(digest).map_err(io_error(&path))?;
+        Ok(digest.seq)
     })
 }
 
@@ -259,7 +259,7 @@ fn copy(
     in_new_folder(home, to, |path| copy_into(&original, path, mark))
 }
 
-/// Copies under another name first, so that a copy that was cut short is never taken for a session.
+/// Copies under another name first, so that an incomplete copy is never taken for a session.
 fn copy_into(
     original: &Connection,
     path: &Path,
@@ -277,15 +277,15 @@ fn copy_into(
         change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", [])?;
         change.commit()
     };
-    fill().map_err(fault(&part))?;
-    copy.close().map_err(|(_conn, error)| fault(&part)(error))?;
-    fs::rename(&part, path).map_err(os_fault(path))
+    fill().map_err(sqlite_error(&part))?;
+    copy.close().map_err(|(_conn, error)| sqlite_error(&part)(error))?;
+    fs::rename(&part, path).map_err(io_error(path))
 }
 
-/// Begins a transaction that keeps every other writer out until the connection is dropped.
+/// Begins a transaction that locks out every other writer until the connection is dropped.
 fn hold_unowned(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    conn.execute_batch("BEGIN IMMEDIATE").map_err(fault(path))?;
-    match lease::read(conn).map_err(fault(path))?.and_then(|lease| lease.live_pid()) {
+    conn.execute_batch("BEGIN IMMEDIATE").map_err(sqlite_error(path))?;
+    match lease::read(conn).map_err(sqlite_error(path))?.and_then(|lease| lease.live_pid()) {
         Some(pid) => Err(StoreError::Owned { pid }),
         None => Ok(()),
     }
@@ -293,7 +293,7 @@ fn hold_unowned(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
 
 fn discard(folder: &Path) -> Result<(), StoreError> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(os_fault(folder)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(folder)(error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }
@@ -306,7 +306,7 @@ mod tests {
     fn a_fresh_file_has_its_first_page_and_is_written_durably_from_then_on() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
-        let conn = fresh(&path).unwrap();
+        let conn = create_file(&path).unwrap();
         let number = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!((number("synchronous"), SESSION.status(&conn, &path)), (2, Ok(SchemaStatus::Current)));
         assert!(fs::metadata(&path).unwrap().len() > 0);

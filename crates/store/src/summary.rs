@@ -1,4 +1,4 @@
-//! What the index keeps of a session, read from its file.
+//! Session summaries for the index, read from session files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,12 +13,12 @@ use crate::error::companion;
 use crate::turn_rows::{self, DatedSpending};
 use crate::{SessionReader, SessionRow, StoreError, asks, task_records};
 
-/// What a session's file was when it was read: its size and time, and those of the log that is not folded in yet.
+/// The size and time of a session's file, and of its write-ahead log, when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionFileStamp(pub(crate) String);
 
 impl SessionFileStamp {
-    /// Looks at a file without opening it.
+    /// Reads the stamp of a file without opening it.
     pub(crate) fn of(db: &Path) -> SessionFileStamp {
         let part = |path: &Path| {
             let file = fs::metadata(path).ok().filter(|file| file.len() > 0);
@@ -28,31 +28,31 @@ impl SessionFileStamp {
     }
 }
 
-/// What the index keeps of a session.
+/// What the index stores about a session.
 #[derive(Debug)]
 pub(crate) struct SessionSummary {
     pub(crate) row: SessionRow,
     pub(crate) spendings: Vec<DatedSpending>,
-    /// The tasks after those that the index knows, and the last of them.
+    /// The tasks that the index does not know yet, and the number of the last one.
     pub(crate) tasks: Vec<String>,
     pub(crate) last_task: i64,
-    /// The states that its tasks are in, each with a blank on both sides.
+    /// The states of its tasks, each with a space on both sides.
     pub(crate) task_states: String,
 }
 
-/// What a look at a session's file gave.
+/// The result of reading a session's file.
 #[derive(Debug)]
 pub(crate) enum SummaryRead {
-    /// What it says.
+    /// The summary.
     Summary(Box<SessionSummary>),
     /// Its first commit never happened, or it is gone.
     Nothing,
-    /// It does not say; the word for why.
+    /// It cannot be read; the state to show.
     Unreadable(&'static str),
 }
 
-/// Reads a session's file, with its tasks after `last_task`. The stamp is from before, so that whatever is written
-/// meanwhile makes it differ.
+/// Reads a session's file, with its tasks after `last_task`. The stamp is read first, so that any later write makes
+/// it differ.
 pub(crate) fn read(home: &Home, id: SessionId, last_task: i64) -> (SessionFileStamp, SummaryRead) {
     let stamp = SessionFileStamp::of(&home.session_db(id));
     let read = SessionReader::open(home, id).and_then(|reader| reader.summary(last_task));
@@ -72,13 +72,13 @@ impl SummaryRead {
 }
 
 impl SessionReader {
-    /// The same through a reader that is open.
+    /// The same through an open reader.
     pub(crate) fn read_summary(&self, last_task: i64) -> (SessionFileStamp, SummaryRead) {
         let stamp = SessionFileStamp::of(self.path());
         (stamp, SummaryRead::of(self.summary(last_task)))
     }
 
-    /// What the index keeps of the session, all of one moment; nothing when its first commit never happened.
+    /// A consistent summary of the session; none when its first commit never happened.
     fn summary(&self, last_task: i64) -> Result<Option<SessionSummary>, StoreError> {
         self.query(|conn| {
             let view = crate::reader::session_view(conn, self.id())?;
@@ -87,16 +87,16 @@ impl SessionReader {
             }
             let spendings = turn_rows::dated_spendings(conn, Timestamp(0))?;
             let (tasks, last_task) = tasks_after(conn, last_task)?;
-            let task_states = task_records::states(conn)?.into_iter().map(|word| format!(" {word} ")).collect();
+            let task_states = task_records::states(conn)?.into_iter().map(|state| format!(" {state} ")).collect();
             Ok(Some(SessionSummary { row: row(conn, &view)?, spendings, tasks, last_task, task_states }))
         })
     }
 }
 
-/// What the index says of a session.
+/// The session's row in the index.
 fn row(conn: &Connection, view: &SessionView) -> rusqlite::Result<SessionRow> {
-    let waiting = AsksParams { limit: Some(0), ..AsksParams::default() };
-    let has_open_asks = asks::page(conn, view.id, &waiting)?.total > 0;
+    let open_asks = AsksParams { limit: Some(0), ..AsksParams::default() };
+    let has_open_asks = asks::page(conn, view.id, &open_asks)?.total > 0;
     Ok(SessionRow { has_open_asks, ..SessionRow::from(view) })
 }
 

@@ -1,5 +1,5 @@
-//! The records of tasks, as views read them. What ran under an owner that is dead is shown as interrupted, or lost if it
-//! was a command: nothing looks alive that is not, and nothing has to be written for that.
+//! Task records for views. Without a living owner, a running task is shown as interrupted, or lost if it is a command;
+//! nothing has to be written for that.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -20,26 +20,26 @@ const EVIDENCE: usize = 200;
 /// Rows of a page unless the caller says otherwise.
 const PAGE: u64 = 100;
 
-/// One page of the tasks that are wanted, oldest first.
-pub(crate) fn page(conn: &Connection, wanted: &TasksParams) -> rusqlite::Result<TasksPage> {
+/// One page of tasks, oldest first.
+pub(crate) fn page(conn: &Connection, query: &TasksParams) -> rusqlite::Result<TasksPage> {
     let now = LiveContext::read(conn)?;
-    let kind = wanted.kind.as_ref().map(json).transpose()?;
+    let kind = query.kind.as_ref().map(json).transpose()?;
     let mut select = conn.prepare_cached(
         "SELECT * FROM bosun_tasks
          WHERE (?1 IS NULL OR kind = ?1)
            AND (?2 IS NULL OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/')
          ORDER BY row",
     )?;
-    let mut rows = select.query(params![kind, wanted.below])?;
+    let mut rows = select.query(params![kind, query.below])?;
     let mut page = TasksPage { tasks: Vec::new(), total: 0 };
-    let end = wanted.offset.saturating_add(wanted.limit.unwrap_or(PAGE));
+    let end = query.offset.saturating_add(query.limit.unwrap_or(PAGE));
     while let Some(row) = rows.next()? {
-        // Not in SQL: what a state is depends on who is alive.
-        let has_word = |word: &String| Ok::<_, rusqlite::Error>(now.state(row)?.1.as_str() == word);
-        if !wanted.all && now.is_forgotten(row)? || !wanted.state.as_ref().map_or(Ok(true), has_word)? {
+        // Not in SQL: the state depends on whether the owner is alive.
+        let is_in_state = |state: &String| Ok::<_, rusqlite::Error>(now.state(row)?.1.as_str() == state);
+        if !query.all && now.is_forgotten(row)? || !query.state.as_ref().map_or(Ok(true), is_in_state)? {
             continue;
         }
-        if (wanted.offset..end).contains(&page.total) {
+        if (query.offset..end).contains(&page.total) {
             page.tasks.push(view(conn, row, &now)?);
         }
         page.total += 1;
@@ -63,7 +63,7 @@ pub(crate) fn root(conn: &Connection) -> rusqlite::Result<Option<TaskView>> {
         .optional()
 }
 
-/// Everything that is kept of one task; none if there is no such task.
+/// The full record of one task; none if there is no such task.
 pub(crate) fn record(conn: &Connection, id: TaskId) -> rusqlite::Result<Option<TaskRecord>> {
     let Some(task) = task(conn, id)? else { return Ok(None) };
     let (mail, mail_total) = mail::of_task(conn, id, MAIL)?;
@@ -72,7 +72,7 @@ pub(crate) fn record(conn: &Connection, id: TaskId) -> rusqlite::Result<Option<T
     Ok(Some(TaskRecord { task, expects, mail, mail_total, turns, turns_total, evidence }))
 }
 
-/// The words for the states that any task is in.
+/// The names of the states that any task is in.
 pub(crate) fn states(conn: &Connection) -> rusqlite::Result<BTreeSet<&'static str>> {
     let now = LiveContext::read(conn)?;
     conn.prepare_cached("SELECT DISTINCT kind, state FROM bosun_tasks")?
@@ -80,11 +80,11 @@ pub(crate) fn states(conn: &Connection) -> rusqlite::Result<BTreeSet<&'static st
         .collect()
 }
 
-/// What rows alone do not tell.
+/// Facts that are not in a task's own row.
 struct LiveContext {
     /// Whether a living process owns the session.
     owned: bool,
-    /// The tasks that a person has removed and that no owner was there to forget.
+    /// The tasks that the user removed while there was no owner to record it.
     removed: HashSet<String>,
 }
 
@@ -134,7 +134,7 @@ fn expects(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<Expectati
     text.flatten().map_or(Ok(None), |text| from_json(&text))
 }
 
-/// What a task's calls left behind, the newest of it, each thing once.
+/// A task's newest evidence, without repeats.
 fn evidence(conn: &Connection, task: TaskId) -> rusqlite::Result<Vec<Evidence>> {
     let mut select = conn.prepare_cached(
         "SELECT body -> '$.evidence' FROM bosun_events
@@ -158,11 +158,11 @@ fn evidence(conn: &Connection, task: TaskId) -> rusqlite::Result<Vec<Evidence>> 
 
 fn view(conn: &Connection, row: &Row<'_>, now: &LiveContext) -> rusqlite::Result<TaskView> {
     let text = |column| row.get::<_, String>(column);
-    let maybe = |column| row.get::<_, Option<String>>(column);
+    let optional = |column| row.get::<_, Option<String>>(column);
     let moment = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<u64>>(column)?.map(Timestamp));
     let (id, (kind, state)) = (text("id")?, now.state(row)?);
     Ok(TaskView {
-        parent: maybe("parent")?.map(|parent| parent.parse().map_err(unreadable)).transpose()?,
+        parent: optional("parent")?.map(|parent| parent.parse().map_err(unreadable)).transpose()?,
         kind,
         agent: text("agent")?,
         name: text("name")?,
@@ -171,20 +171,20 @@ fn view(conn: &Connection, row: &Row<'_>, now: &LiveContext) -> rusqlite::Result
         description: text("description")?,
         prompt: mail::prompt(conn, &id)?,
         mode: from_json(&text("mode")?)?,
-        model: maybe("model")?.map(|model| from_json(&model)).transpose()?,
-        reported_model: maybe("reported_model")?,
-        effort: maybe("effort")?.map(|effort| from_json(&effort)).transpose()?,
+        model: optional("model")?.map(|model| from_json(&model)).transpose()?,
+        reported_model: optional("reported_model")?,
+        effort: optional("effort")?.map(|effort| from_json(&effort)).transpose()?,
         status: state.status(),
         state,
         stalled_since_at: moment("stalled_at")?.filter(|_| now.owned),
-        cancel: maybe("cancel")?.map(|cancel| from_json(&cancel)).transpose()?,
+        cancel: optional("cancel")?.map(|cancel| from_json(&cancel)).transpose()?,
         forgotten: now.is_forgotten(row)?,
         activation: Activation(row.get("activation")?),
         attempt: Attempt(row.get("attempt")?),
         unread: row.get("unread")?,
-        last_outcome: maybe("last_outcome")?.map(|outcome| from_json(&outcome)).transpose()?,
-        intent: maybe("intent")?,
-        result: maybe("result")?,
+        last_outcome: optional("last_outcome")?.map(|outcome| from_json(&outcome)).transpose()?,
+        intent: optional("intent")?,
+        result: optional("result")?,
         turns: row.get("turns")?,
         usage: usage(row)?,
         cost_micros: row.get("cost_micros")?,

@@ -1,5 +1,5 @@
-//! Tasks as rows, and how events change them. Each event changes its task's row at most once: a thousand agents write
-//! through this.
+//! Tasks as rows, and how events change them. Each event changes its task's row at most once, since a thousand agents
+//! may write through this.
 
 use protocol::api::CancelView;
 use protocol::{
@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use crate::event::json;
 
-/// Most bytes of a result that a view carries; the log has the whole.
+/// Most bytes of a result in a view; the log has all of it.
 const RESULT: usize = 8 * 1024;
 
 pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Timestamp) -> rusqlite::Result<()> {
@@ -21,7 +21,7 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Times
                 Ok((format!("{}/{}", row.get::<_, String>(0)?, spec.name), row.get::<_, u32>(1)? + 1))
             })?,
     };
-    // The root rests until its first mail; every other task is made with it.
+    // The root rests until its first mail; every other task is created with mail.
     let (state, queued_at) = match spec.kind {
         TaskType::Main => (TaskState::Idle, None),
         TaskType::Agent | TaskType::Shell => (TaskState::Queued, Some(at.0)),
@@ -50,7 +50,7 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Times
     Ok(())
 }
 
-/// Changes the state of a task that neither begins nor ends an activation. Finished is final, whatever comes late.
+/// Changes the state of a task without starting or ending an activation. A finished task does not change any more.
 pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: Timestamp) -> rusqlite::Result<()> {
     let changed = conn
         .prepare_cached(
@@ -61,7 +61,7 @@ pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: 
     touch_if_late(changed, conn, task, at)
 }
 
-/// Notes that a task has ended for good.
+/// Records that a task has ended for good.
 pub(crate) fn finish(conn: &Connection, task: TaskId, outcome: &TaskOutcome, at: Timestamp) -> rusqlite::Result<()> {
     let state = TaskState::Finished { outcome: outcome.clone() };
     let changed = conn
@@ -74,7 +74,7 @@ pub(crate) fn finish(conn: &Connection, task: TaskId, outcome: &TaskOutcome, at:
     touch_if_late(changed, conn, task, at)
 }
 
-/// Notes that an activation, or a new attempt at it, began to run.
+/// Records that an activation, or a new attempt at it, started.
 pub(crate) fn start(
     conn: &Connection,
     task: TaskId,
@@ -93,7 +93,7 @@ pub(crate) fn start(
     touch_if_late(changed, conn, task, at)
 }
 
-/// Notes that an activation ended.
+/// Records that an activation ended.
 pub(crate) fn rest(
     conn: &Connection,
     task: TaskId,
@@ -111,7 +111,7 @@ pub(crate) fn rest(
     touch_if_late(changed, conn, task, at)
 }
 
-/// Notes that a task goes on as another agent.
+/// Records that a task uses another agent definition.
 pub(crate) fn select(
     conn: &Connection,
     task: TaskId,
@@ -124,7 +124,7 @@ pub(crate) fn select(
     Ok(())
 }
 
-/// Notes the session's model for every agent that has it, as [`protocol::ModelUse::is_session_model`] tells.
+/// Records the session's model for every agent that uses it (see [`protocol::ModelUse::is_session_model`]).
 pub(crate) fn follow_model(conn: &Connection, model: &str) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "UPDATE bosun_tasks SET model = json_set(model, '$.effective', ?1)
@@ -135,7 +135,7 @@ pub(crate) fn follow_model(conn: &Connection, model: &str) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Notes the model that the session's own agent has from now on, whatever its definition wanted.
+/// Records the model chosen for the root, which overrides its definition.
 pub(crate) fn choose_model(conn: &Connection, root: TaskId, model: &str) -> rusqlite::Result<()> {
     let chosen = ModelUse { requested: Some(model.to_owned()), effective: model.to_owned(), why: None };
     conn.prepare_cached("UPDATE bosun_tasks SET model = ?2 WHERE id = ?1 AND model IS NOT NULL")?
@@ -152,16 +152,16 @@ pub(crate) fn promote(conn: &Connection, task: TaskId, at: Timestamp) -> rusqlit
     Ok(())
 }
 
-pub(crate) fn cancel(conn: &Connection, task: TaskId, wish: &CancelView, at: Timestamp) -> rusqlite::Result<()> {
+pub(crate) fn cancel(conn: &Connection, task: TaskId, request: &CancelView, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET cancel = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
-        json(wish)?,
+        json(request)?,
         at.0
     ])?;
     Ok(())
 }
 
-/// Notes since when a task shows no sign of life, or that it does again.
+/// Records since when a task has been silent, or that it is active again.
 pub(crate) fn stall(conn: &Connection, task: TaskId, since: Option<Timestamp>, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET stalled_at = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
@@ -186,7 +186,7 @@ pub(crate) fn report_intent(conn: &Connection, task: TaskId, intent: &str, at: T
     Ok(())
 }
 
-/// Counts what a call left behind.
+/// Counts the evidence of a call.
 pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: Timestamp) -> rusqlite::Result<()> {
     let changes = evidence.iter().filter(|piece| matches!(piece, Evidence::Changed { .. })).count();
     conn.prepare_cached(
@@ -196,21 +196,21 @@ pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: T
     Ok(())
 }
 
-/// Counts mail that came, or was read.
+/// Changes the count of unread mail.
 pub(crate) fn count_mail(conn: &Connection, task: TaskId, more: i64, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET unread = max(0, unread + ?2), updated_at = ?3 WHERE id = ?1")?
         .execute(params![task.to_string(), more, at.0])?;
     Ok(())
 }
 
-/// Notes that something happened that no column tells of.
+/// Records the time of an event that changes no other column.
 pub(crate) fn touch(conn: &Connection, task: TaskId, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET updated_at = ?2 WHERE id = ?1")?
         .execute(params![task.to_string(), at.0])?;
     Ok(())
 }
 
-/// What came too late to change a task still happened.
+/// Records the time of an event that came too late to change the task.
 fn touch_if_late(changed: usize, conn: &Connection, task: TaskId, at: Timestamp) -> rusqlite::Result<()> {
     if changed > 0 { Ok(()) } else { touch(conn, task, at) }
 }

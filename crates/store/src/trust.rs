@@ -1,4 +1,4 @@
-//! The projects that the user trusts, in `bosun.db` and in the second copy of it.
+//! The projects that the user trusts, in `bosun.db` and in its backup.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use protocol::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::backup::BackupLine;
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::{SessionIndex, StoreError, backup};
 
 /// The projects that the user trusts.
@@ -21,21 +21,21 @@ pub struct TrustStore {
 /// A project that the user trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustRow {
-    /// Its topmost folder.
+    /// Its root folder.
     pub top: String,
-    /// The digest of what controls Bosun in it, as it was when it was trusted.
+    /// The digest of its control files when it was trusted.
     pub digest: String,
-    /// When that was.
+    /// When it was trusted.
     pub at: Timestamp,
 }
 
 impl TrustStore {
-    /// Opens the list, making it when it is missing or damaged.
+    /// Opens the list, creating it when it is missing or damaged.
     pub fn open(home: &Home) -> Result<TrustStore, StoreError> {
         Ok(TrustStore { home: home.clone(), path: home.index_db(), conn: SessionIndex::open(home)?.into_connection() })
     }
 
-    /// The digest that a project was trusted with, if it was. Names that are no text are not trusted.
+    /// The digest that a project was trusted with, if it was. A path that is not UTF-8 is never trusted.
     pub fn digest(&self, top: &str) -> Result<Option<String>, StoreError> {
         self.query(|conn| conn.query_row("SELECT digest FROM trust WHERE top = ?1", [top], |row| row.get(0)).optional())
     }
@@ -52,28 +52,28 @@ impl TrustStore {
         backup::append(&self.home, &self.conn, &[row.into()])
     }
 
-    /// Trusts a project no more, and says whether it was trusted.
+    /// Stops trusting a project; returns whether it was trusted.
     pub fn remove(&self, top: &str) -> Result<bool, StoreError> {
-        // First in the second copy, which may trust less and never more.
+        // First in the backup, which may trust less, but never more.
         backup::append(&self.home, &self.conn, &[BackupLine::Distrusted { top: top.to_owned() }])?;
         Ok(self.query(|conn| conn.execute("DELETE FROM trust WHERE top = ?1", [top]))? > 0)
     }
 
-    /// Every project that is trusted, by name.
+    /// All trusted projects, by name.
     pub fn list(&self) -> Result<Vec<TrustRow>, StoreError> {
         self.query(every_row)
     }
 
-    /// Asks the file; one that is damaged is made again first.
-    fn query<T>(&self, question: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        match question(&self.conn).map_err(fault(&self.path)) {
-            Err(StoreError::Corrupt { .. }) => SessionIndex::rebuild(&self.home)?.query(question),
-            asked => asked,
+    /// Runs a query; a damaged file is rebuilt first.
+    fn query<T>(&self, query: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        match query(&self.conn).map_err(sqlite_error(&self.path)) {
+            Err(StoreError::Corrupt { .. }) => SessionIndex::rebuild(&self.home)?.query(query),
+            result => result,
         }
     }
 }
 
-/// Every project that is trusted, by name.
+/// All trusted projects, by name.
 pub(crate) fn every_row(conn: &Connection) -> rusqlite::Result<Vec<TrustRow>> {
     conn.prepare("SELECT top, digest, at FROM trust ORDER BY top")?
         .query_map([], |row| {

@@ -1,5 +1,4 @@
-//! Turns as rows: the model that was requested, the one that was reported, what was used and what it cost. Whatever a
-//! session spent is in them.
+//! Turns as rows: requested and reported model, usage and cost. They hold everything that a session spent.
 
 use protocol::api::TurnView;
 use protocol::{Activation, ContentBlock, Cost, Event, Price, TaskId, Timestamp, Turn, Usage, clip_middle};
@@ -7,17 +6,17 @@ use rusqlite::{Connection, Row, params};
 
 use crate::error::unreadable;
 
-/// Above any true count, and low enough that a sum of many such lies still fits a column.
+/// Above any real count, and low enough that a sum of many false ones still fits into a column.
 const MOST: u64 = 1 << 48;
 
-/// What the turns of one task with one model came to.
+/// What the turns of one task with one model used and cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSpending {
     /// The task.
     pub task: TaskId,
     /// Its path, such as `/root/tests`.
     pub path: String,
-    /// Who performs it.
+    /// Its agent.
     pub agent: String,
     /// The model that was requested.
     pub requested_model: String,
@@ -27,11 +26,11 @@ pub struct TaskSpending {
     pub turns: u64,
     /// What they used, as the provider counted it.
     pub usage: Usage,
-    /// What all of it is counted as: the tokens in `usage` and those in `lost`.
+    /// The total cost: the tokens in `usage` and those in `lost`.
     pub cost: Cost,
-    /// What tries without an answer, or with one that nobody counted, are counted as: nobody knows what they used.
+    /// The part of the cost that is an estimate: tries without an answer, or with one whose usage is unknown.
     pub lost: Cost,
-    /// Whether all of it has a price.
+    /// Whether the price of all of it is known.
     pub priced: bool,
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn spendings(conn: &Connection, since: Timestamp) -> rusqlite::Result
     Ok(dated_spendings(conn, since)?.into_iter().map(|spent| spent.spending).collect())
 }
 
-/// The same, with when it was.
+/// The same, with the times of the first and last turn.
 pub(crate) fn dated_spendings(conn: &Connection, since: Timestamp) -> rusqlite::Result<Vec<DatedSpending>> {
     conn.prepare_cached(
         "SELECT task, ifnull(path, '') AS path, ifnull(agent, '') AS agent, requested_model,
@@ -68,12 +67,12 @@ pub(crate) fn dated_spendings(conn: &Connection, since: Timestamp) -> rusqlite::
     .collect()
 }
 
-/// Whether everything that the session spent has a price.
+/// Whether the price of everything that the session spent is known.
 pub(crate) fn all_priced(conn: &Connection) -> rusqlite::Result<bool> {
     conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_unpriced)")?.query_row([], |row| row.get(0))
 }
 
-/// A spending, from columns of these names.
+/// Reads a spending from a row.
 pub(crate) fn spending(row: &Row<'_>) -> rusqlite::Result<TaskSpending> {
     Ok(TaskSpending {
         task: row.get::<_, String>("task")?.parse().map_err(unreadable)?,
@@ -89,7 +88,7 @@ pub(crate) fn spending(row: &Row<'_>) -> rusqlite::Result<TaskSpending> {
     })
 }
 
-/// The four kinds of tokens, from columns of these names.
+/// Reads the four kinds of tokens from a row.
 pub(crate) fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
     Ok(Usage {
         input: row.get("input")?,
@@ -99,8 +98,8 @@ pub(crate) fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
     })
 }
 
-/// Notes that a turn is requested of a model. One that is requested again keeps what its failed tries cost, and has a
-/// price only if all of that has one.
+/// Records that a turn was requested from a model. A repeated turn keeps the cost of its failed tries, and is priced
+/// only if all of them are.
 pub(crate) fn begin(
     conn: &Connection,
     task: TaskId,
@@ -122,15 +121,15 @@ pub(crate) fn begin(
     }
 }
 
-/// What one try at a turn came to.
+/// What one try at a turn used and cost.
 pub(crate) struct TryUsage<'a> {
     /// The model that the provider reported, if there was an answer.
     pub(crate) reported_model: Option<&'a str>,
     /// What it used, as its provider counted it.
     pub(crate) usage: Usage,
-    /// What the try is counted as.
+    /// The cost charged for the try.
     pub(crate) cost: Cost,
-    /// The part of it of which nobody knows what was used.
+    /// The part of it that is an estimate.
     pub(crate) lost: Cost,
 }
 
@@ -191,14 +190,14 @@ pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::R
     Ok((turns, total))
 }
 
-/// Adds what was said in each turn, from the log.
+/// Adds the text of each turn, from the log.
 fn add_turn_texts(conn: &Connection, task: &str, turns: &mut [TurnView]) -> rusqlite::Result<()> {
     let mut answers = conn.prepare_cached(
         "SELECT body FROM bosun_events WHERE task = ?1 AND type = 'turnAnswered' ORDER BY seq DESC LIMIT ?2",
     )?;
     let answers = answers.query_map(params![task, turns.len()], |row| row.get::<_, String>(0))?;
     for body in answers {
-        // What cannot be read was written by a newer version.
+        // An unreadable event was written by a newer version.
         let Ok(Event::TurnAnswered { turn, content, .. }) = serde_json::from_str(&body?) else { continue };
         if let Ok(at) = turns.binary_search_by_key(&turn, |view| view.turn) {
             turns[at].text = turn_text(&content);
@@ -207,11 +206,11 @@ fn add_turn_texts(conn: &Connection, task: &str, turns: &mut [TurnView]) -> rusq
     Ok(())
 }
 
-/// Most bytes of what was said in one turn.
+/// Most bytes of the text of one turn.
 const MAX_TURN_TEXT: usize = 2_000;
 
 fn turn_text(content: &[ContentBlock]) -> Option<String> {
-    let said: Vec<String> = content
+    let parts: Vec<String> = content
         .iter()
         .filter_map(|block| match block {
             ContentBlock::Text { text } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -219,7 +218,7 @@ fn turn_text(content: &[ContentBlock]) -> Option<String> {
             ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
         })
         .collect();
-    (!said.is_empty()).then(|| clip_middle(&said.join("\n"), MAX_TURN_TEXT))
+    (!parts.is_empty()).then(|| clip_middle(&parts.join("\n"), MAX_TURN_TEXT))
 }
 
 fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
@@ -238,13 +237,13 @@ fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
     })
 }
 
-/// Whether everything that a task spent has a price.
+/// Whether the price of everything that a task spent is known.
 pub(crate) fn priced(conn: &Connection, task: &str) -> rusqlite::Result<bool> {
     conn.prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM bosun_unpriced WHERE task = ?1)")?
         .query_row([task], |row| row.get(0))
 }
 
-/// Notes that its task spent something without a price, if the turn did; once so, it stays so.
+/// Marks the task as unpriced if the turn spent something without a known price; the mark is permanent.
 fn note_unpriced(conn: &Connection, task: &str, turn: Turn) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "INSERT OR IGNORE INTO bosun_unpriced

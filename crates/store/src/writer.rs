@@ -1,7 +1,7 @@
-//! The one writer of a session's file: a thread that turns whatever waits for it into one transaction.
+//! The one writer of a session's file: a thread that writes all waiting batches in one transaction.
 //!
-//! A batch is acknowledged only after it is durable. A transaction that fails leaves the file as it was, every
-//! batch in it gets the error, and the writer can be asked again.
+//! A batch is acknowledged only after it is durable. A failed transaction leaves the file as it was, every batch in it
+//! gets the error, and the writer can be used again.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::error::{fault, os_fault};
+use crate::error::{io_error, sqlite_error};
 use crate::log_digest::{LogDigest, LogDigestFile};
 use crate::{StoreError, event, lease, project};
 
 /// Most batches in one transaction.
 const GROUP: usize = 256;
 
-/// What must become durable together.
+/// Events and command outcomes that must become durable together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteBatch {
     /// The events, in order.
@@ -34,11 +34,11 @@ pub struct WriteBatch {
 /// A receipt for a batch that is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitReceipt {
-    /// The number of the batch's last event; of the log's, when it had none.
+    /// The number of the batch's last event; the log's last event when the batch had none.
     pub last_seq: u64,
 }
 
-/// A place in the writer's work where a test can make it fail or die.
+/// A point in the writer's work at which a test can make it fail or die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriterPoint {
     /// Everything is written, and nothing is durable.
@@ -46,24 +46,23 @@ pub enum WriterPoint {
         /// The number the last event will have.
         last_seq: u64,
     },
-    /// Everything is durable, and nobody knows it.
+    /// Everything is durable, and nothing is acknowledged.
     AfterCommit {
         /// The number of the last event.
         last_seq: u64,
     },
 }
 
-/// What a test does at such a place.
+/// Lets a test act at a [`WriterPoint`].
 pub trait WriterProbe: Send + Sync {
-    /// Is called on the writer's thread. An error before the commit fails it; one after it changes nothing, since
-    /// what is committed is committed.
+    /// Called on the writer's thread. An error before the commit makes it fail; an error after it has no effect.
     fn at(&self, point: WriterPoint) -> Result<(), io::Error>;
 
-    /// Is told of each event of a commit before it comes to [`WriterPoint::BeforeCommit`].
+    /// Called for each event of a commit, before [`WriterPoint::BeforeCommit`].
     fn on_event(&self, _entry: &LogEntry) {}
 }
 
-/// Lets everything pass.
+/// A probe that does nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWriterProbe;
 
@@ -92,20 +91,20 @@ impl SessionWriter {
         answer.await.map_err(|_gone| closed())?
     }
 
-    /// Ends the ownership: writes what is waiting, clears the lease, and folds the log into the file. It blocks
-    /// for as long as the disk does.
+    /// Ends the ownership: writes waiting batches, clears the lease, and checkpoints the write-ahead log. It blocks
+    /// while the disk is busy.
     pub fn release(mut self) -> Result<(), StoreError> {
         match self.end() {
-            Some(pen) => pen.release(),
+            Some(connection) => connection.release(),
             None => Err(StoreError::Closed { path: self.path.clone() }),
         }
     }
 
-    pub(crate) fn start(pen: WriterConnection) -> Result<SessionWriter, StoreError> {
-        let path = pen.path.clone();
+    pub(crate) fn start(connection: WriterConnection) -> Result<SessionWriter, StoreError> {
+        let path = connection.path.clone();
         let (sender, receiver) = mpsc::channel(GROUP);
-        let thread = thread::Builder::new().name("store-writer".into()).spawn(move || pen.run(receiver));
-        let thread = thread.map_err(os_fault(&path))?;
+        let thread = thread::Builder::new().name("store-writer".into()).spawn(move || connection.run(receiver));
+        let thread = thread.map_err(io_error(&path))?;
         Ok(SessionWriter { path, waiting: Some(sender), thread: Some(thread) })
     }
 
@@ -128,13 +127,13 @@ struct QueuedBatch {
     ack: oneshot::Sender<Result<CommitReceipt, StoreError>>,
 }
 
-/// The connection that may write, as long as its fence is the file's.
+/// The connection that may write as long as its fence matches the file's.
 pub(crate) struct WriterConnection {
     pub(crate) conn: Connection,
     pub(crate) path: PathBuf,
     pub(crate) fence: Fence,
     pub(crate) probe: Arc<dyn WriterProbe>,
-    /// What is in the log.
+    /// The digest of the log.
     pub(crate) log_digest: LogDigest,
     pub(crate) file: LogDigestFile,
 }
@@ -157,7 +156,7 @@ impl WriterConnection {
 
     /// Writes a group in one transaction; the receipts are in the group's order.
     fn write(&mut self, group: &[QueuedBatch]) -> Result<Vec<CommitReceipt>, StoreError> {
-        let fault = fault(&self.path);
+        let fault = sqlite_error(&self.path);
         if self.file.is_removed() {
             return Err(StoreError::Removed { path: self.path.clone() });
         }
@@ -173,30 +172,30 @@ impl WriterConnection {
         let (receipts, log_digest) = append(&change, self.log_digest, batches).map_err(&fault)?;
         let last_seq = receipts.last().map_or(0, |receipt| receipt.last_seq);
         group.iter().flat_map(|waiting| &waiting.batch.entries).for_each(|entry| self.probe.on_event(entry));
-        self.probe.at(WriterPoint::BeforeCommit { last_seq }).map_err(os_fault(&self.path))?;
+        self.probe.at(WriterPoint::BeforeCommit { last_seq }).map_err(io_error(&self.path))?;
         change.commit().map_err(&fault)?;
         self.log_digest = log_digest;
-        // What is committed is committed; the next commit says it again.
-        let _unsaid = self.file.write(log_digest);
+        // The commit stands even if this fails; the next commit writes the digest again.
+        let _ignored = self.file.write(log_digest);
         self.probe.at(WriterPoint::AfterCommit { last_seq }).unwrap_or_default();
         Ok(receipts)
     }
 
     fn release(mut self) -> Result<(), StoreError> {
-        let fault = fault(&self.path);
+        let fault = sqlite_error(&self.path);
         if self.file.is_removed() {
             return Err(StoreError::Removed { path: self.path.clone() });
         }
-        // Folding the log in forces it to the disk; where that fails, the lease ends with its process all the same.
+        // The checkpoint forces the log to disk; if that fails, the lease still ends with its process.
         self.conn.pragma_update(None, "synchronous", "NORMAL").map_err(&fault)?;
         let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
         if lease::fence(&change).map_err(&fault)? == self.fence {
             lease::clear(&change).map_err(&fault)?;
-            // Who speaks to an owner does so on its socket: what appeared here meanwhile is nobody's word.
+            // Commands to a living owner come on its socket: what was written here in the meantime is not valid.
             change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", []).map_err(&fault)?;
         }
         change.commit().map_err(&fault)?;
-        // A reader that is at work keeps the log from being folded in; then the next owner does it.
+        // An active reader prevents the checkpoint; then the next owner does it.
         self.conn.busy_timeout(Duration::ZERO).map_err(&fault)?;
         match self.conn.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::TRUNCATE).map_err(&fault) {
             Ok(_) | Err(StoreError::Locked { .. }) => Ok(()),
@@ -212,7 +211,7 @@ fn acknowledge(group: impl Iterator<Item = QueuedBatch>, written: Result<Vec<Com
     }
 }
 
-/// A caller that no longer listens has changed its mind about knowing, not about writing.
+/// Answers a caller; one that no longer listens is ignored, since its batch is written in any case.
 fn answer(waiting: QueuedBatch, outcome: Result<CommitReceipt, StoreError>) {
     waiting.ack.send(outcome).unwrap_or_default();
 }
@@ -234,8 +233,8 @@ fn append<'a>(
     Ok((receipts, log_digest))
 }
 
-/// Marks the commands as applied when the batch's last event was decided. What they said is in the log now, without the
-/// keys that it may have held.
+/// Marks the commands as applied, with the time of the batch's last event. Their content is removed: the log has it
+/// now, without any keys it may have contained.
 fn mark_applied(change: &Transaction<'_>, batch: &WriteBatch) -> rusqlite::Result<()> {
     let at = batch.entries.last().map(|entry| entry.at).map(|Timestamp(at)| at);
     for (id, outcome) in &batch.applied_commands {

@@ -1,5 +1,5 @@
-//! From the text a model wrote to typed arguments. Whatever the text is, the result is arguments or a refusal that
-//! names the field, the position and the expected shape; it never panics and never echoes more than a line.
+//! Parses the text a model wrote into typed arguments. Any text results in arguments or in a refusal that names the
+//! field, the position and the expected shape; parsing never panics and never echoes more than a line.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::{
 
 /// A tool whose arguments have a type.
 pub(crate) trait TypedTool: Send + Sync + 'static {
-    /// The arguments; their doc comments are what the model reads.
+    /// The arguments; the model reads their doc comments.
     type Args: DeserializeOwned + JsonSchema + Send;
     /// The name the model calls it by.
     const NAME: &'static str;
@@ -27,10 +27,10 @@ pub(crate) trait TypedTool: Send + Sync + 'static {
     /// What a call may touch.
     const ACCESS: ToolAccess;
 
-    /// Everything that a call with these arguments would do.
+    /// The permissions that a call with these arguments needs.
     fn required_permissions(args: &Self::Args) -> Result<Vec<RequiredPermission>, ToolError>;
 
-    /// Answers one call.
+    /// Runs one call.
     fn run(args: Self::Args, cx: &ToolContext) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn tool<T: TypedTool>() -> Arc<dyn Tool> {
     tool_about::<T>(T::ABOUT.trim_ascii_end().into())
 }
 
-/// The same with words about it that depend on the session.
+/// Like [`tool`], with a description that depends on the session.
 pub(crate) fn tool_about<T: TypedTool>(about: Cow<'static, str>) -> Arc<dyn Tool> {
     let schema = schema::<T::Args>();
     let shape = shape(&schema);
@@ -78,18 +78,18 @@ impl<T: TypedTool> Tool for TypedToolWrapper<T> {
     }
 }
 
-/// Most bytes of a parser's message that are passed on: it may quote the model's own text.
+/// Maximum bytes of a parser's message passed on: it may quote the model's own text.
 const MAX_MESSAGE_BYTES: usize = 300;
 
 fn parse<A: DeserializeOwned>(input: &str, shape: &str, max: usize) -> Result<A, ToolError> {
     let refuse = |what: String| ToolError::Refused(format!("invalid input: {what}\nexpected {shape}"));
     if input.len() > max {
         return Err(refuse(format!(
-            "{} bytes, at most {max} are taken; split the work into several calls",
+            "{} bytes, at most {max} are accepted; split the work into several calls",
             input.len()
         )));
     }
-    // Models send nothing at all for a call without arguments.
+    // Models send empty input for a call without arguments.
     let input = if input.trim_ascii().is_empty() { "{}" } else { input };
     // The derived reader would take an array as the fields in order.
     if !input.trim_ascii_start().starts_with('{') {
@@ -122,7 +122,7 @@ fn schema<A: JsonSchema>() -> Value {
     schema
 }
 
-/// Leaves of a property what a model can use: its type, that of its items, and its description.
+/// Reduces a property to what a model can use: its type, the type of its items, and its description.
 fn trim(property: &mut Value) {
     let Value::Object(property) = property else { return };
     property.retain(|key, _| matches!(key.as_str(), "type" | "items" | "description"));

@@ -1,4 +1,4 @@
-//! What a command printed, kept in bounded memory: its head, its tail, and how much lay between them.
+//! A command's output in bounded memory: its head, its tail, and the number of bytes between them.
 
 use protocol::Clip;
 
@@ -21,7 +21,7 @@ impl Capture {
         Capture { part: (cap / 3).max(1), head: Vec::new(), older: Vec::new(), newer: Vec::new(), total: 0 }
     }
 
-    /// Takes the stream's next bytes.
+    /// Appends the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total = self.total.saturating_add(bytes.len() as u64);
         let (head, mut rest) = bytes.split_at(bytes.len().min(self.part - self.head.len()));
@@ -37,12 +37,12 @@ impl Capture {
         }
     }
 
-    /// How many bytes the stream had so far.
+    /// The number of bytes in the stream so far.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The stream as plain text of at most `max` bytes, saying how much was left out.
+    /// The stream as plain text of at most `max` bytes, with a note of how much was left out.
     pub fn text(&self, max: usize) -> Clip {
         render(&StreamEnds { head: &self.head, tail: &[&self.older[..], &self.newer].concat(), total: self.total }, max)
     }
@@ -52,13 +52,13 @@ impl Capture {
 pub(crate) struct StreamEnds<'a> {
     /// Its first bytes.
     pub(crate) head: &'a [u8],
-    /// Its last bytes, following the head without a gap when `total` says so.
+    /// Its last bytes; they follow the head without a gap when the lengths add up to `total`.
     pub(crate) tail: &'a [u8],
-    /// The length of the whole.
+    /// The length of the stream.
     pub(crate) total: u64,
 }
 
-/// Room for the line that says what was left out.
+/// Room for the note of how much was left out.
 const NOTE_BYTES: usize = 64;
 
 /// The ends as plain text of at most `max` bytes.
@@ -75,7 +75,7 @@ pub(crate) fn render(ends: &StreamEnds<'_>, max: usize) -> Clip {
     Clip::new(&format!("{head}\n[… {left_out} bytes left out …]\n{tail}"), max)
 }
 
-/// The tail from a whole line on when one starts soon: a cut may have split a character or an escape sequence.
+/// The tail from its first whole line, if one starts soon: a cut may have split a character or an escape sequence.
 fn after_cut(tail: &[u8]) -> &[u8] {
     let soon = &tail[..tail.len() / 8];
     soon.iter().position(|&byte| byte == b'\n').map_or(tail, |at| &tail[at + 1..])

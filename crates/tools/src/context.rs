@@ -1,4 +1,5 @@
-//! Everything a call may use. One context belongs to one agent; its parts are shared with the agent's session.
+//! The services and limits of a tool call. One context belongs to one agent; its parts are shared with the agent's
+//! session.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -14,80 +15,80 @@ use crate::{
     SqlExecutor, Subagents, UserPrompter,
 };
 
-/// What a call may use.
+/// The services and limits of a tool call.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// Which call it is.
+    /// The call's identity.
     pub identity: CallIdentity,
-    /// The files it may reach.
+    /// The files it can reach.
     pub workspace: Arc<Workspace>,
-    /// What of them this call may open.
+    /// Checks which of them this call may open.
     pub access_guard: Arc<dyn FileAccessGuard>,
     /// What this agent has read of them.
     pub stamps: Arc<FileStamps>,
-    /// Starts programs and leaves none behind.
+    /// Starts programs and cleans up their processes.
     pub guardian: Guardian,
     /// The complete environment of started programs.
     pub env: Arc<Vec<(OsString, OsString)>>,
-    /// Ends the call early.
+    /// Cancels the call.
     pub cancel: CancellationToken,
-    /// Where it shows that it is at work.
+    /// Signals that the call is making progress.
     pub heartbeat: Heartbeat,
-    /// How much it may give and take.
+    /// Limits on its input and output.
     pub limits: ToolLimits,
     /// The model's SQL tables.
     pub sql: Arc<dyn SqlExecutor>,
-    /// Commands that run on while the agent works.
+    /// Commands that keep running while the agent works.
     pub background: Arc<dyn BackgroundCommands>,
-    /// The agents that this one starts.
+    /// The agents that this agent starts.
     pub subagents: Arc<dyn Subagents>,
-    /// The list that it shares with others.
+    /// The list that it shares with other agents.
     pub shared_list: Arc<dyn SharedListAccess>,
-    /// Where the agent says what it is doing.
+    /// Reports what the agent is doing.
     pub intent: Arc<dyn IntentReporter>,
-    /// Where the session's own agent says how its session goes on.
+    /// The root's control over its session.
     pub session_control: Arc<dyn SessionControl>,
     /// Asks the user.
     pub user_prompter: Arc<dyn UserPrompter>,
-    /// Gets pages of the web.
+    /// Fetches web pages.
     pub fetcher: PageFetcher,
-    /// Which addresses they may come from.
+    /// Decides which addresses they may come from.
     pub gate: Arc<dyn AddressGate>,
 }
 
-/// Which call of a session it is.
+/// Identifies one call of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallIdentity {
-    /// The task that calls.
+    /// The calling task.
     pub task: TaskId,
     /// The call.
     pub call: CallId,
 }
 
-/// The settings of this crate.
+/// Limits of tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// Most bytes of text that one call gives.
+    /// Maximum bytes of text that one call returns.
     pub output: usize,
-    /// Most bytes of JSON that one call takes.
+    /// Maximum bytes of JSON that one call accepts.
     pub input: usize,
-    /// Most bytes shown of one line.
+    /// Maximum bytes shown of one line.
     pub line: usize,
-    /// Most lines `view` shows unless asked for fewer.
+    /// Maximum lines that `view` shows.
     pub view_lines: usize,
-    /// Most bytes `view` passes over on its way to the asked line.
+    /// Maximum bytes that `view` skips to reach the requested line.
     pub scan: u64,
-    /// Most bytes of a file that is edited or created.
+    /// Maximum size of a file that is edited or created.
     pub file: u64,
-    /// Most rows that `grep`, `glob` and a folder listing give unless asked for fewer.
+    /// Default maximum of rows that `grep`, `glob` and a folder listing return.
     pub rows: usize,
-    /// Longest time a search may take.
+    /// Maximum duration of a search.
     pub search: Duration,
-    /// How long a command may run when the model does not say.
+    /// Default time limit of a command.
     pub shell: Duration,
-    /// Longest time a command may run in the foreground.
+    /// Maximum time limit of a command in the foreground.
     pub shell_max: Duration,
-    /// Most bytes of memory for each process of a command; no limit when absent.
+    /// Maximum bytes of memory for each process of a command; no limit when absent.
     pub command_memory: Option<u64>,
 }
 

@@ -1,22 +1,22 @@
-//! The environment of commands that a model has asked for.
+//! The environment of commands that a model requested.
 
 use std::ffi::{OsStr, OsString};
 
-/// Variables that say in which letters programs read text.
-const LETTERS: [&str; 3] = ["LANG", "LC_ALL", "LC_CTYPE"];
+/// Variables that select the character encoding of programs.
+const LOCALE_VARIABLES: [&str; 3] = ["LANG", "LC_ALL", "LC_CTYPE"];
 
-/// A locale that every system has, in which text is what it was judged to be.
+/// A locale that every system has, in which commands are read the way the policy parsed them.
 const PLAIN: &str = "C.UTF-8";
 
-/// The settings that every git among the commands is given. A folder that only looks like a repository, which a clone
-/// can bring and an agent can make, must be named as one before git runs what its settings name.
+/// Settings for every git started by a command. A folder that only looks like a bare repository, which a clone can
+/// bring and an agent can create, must be named explicitly before git runs programs from its settings.
 const SETTINGS: [(&str, &str); 1] = [("safe.bareRepository", "explicit")];
 
-/// The same environment with what keeps a command from meaning something else than was judged.
+/// Returns the environment with changes that make a command mean what the policy parsed.
 pub(crate) fn guarded(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let mut guarded: Vec<(OsString, OsString)> = env.to_vec();
     for (name, value) in &mut guarded {
-        if LETTERS.iter().any(|letters| name == letters) && !reads_alike(value) {
+        if LOCALE_VARIABLES.iter().any(|variable| name == variable) && !is_utf8_locale(value) {
             *value = PLAIN.into();
         }
     }
@@ -24,19 +24,20 @@ pub(crate) fn guarded(env: &[(OsString, OsString)]) -> Vec<(OsString, OsString)>
     guarded
 }
 
-/// Whether a locale reads text as it was judged. In others two bytes of a letter may swallow a quote after them.
-fn reads_alike(locale: &OsStr) -> bool {
+/// Whether a locale uses the encoding that the policy parsed. In others, a multi-byte character may swallow the quote
+/// after it.
+fn is_utf8_locale(locale: &OsStr) -> bool {
     let Some(locale) = locale.to_str() else { return false };
-    let letters = locale.split('@').next().unwrap_or(locale).rsplit_once('.').map(|(_, letters)| letters);
+    let encoding = locale.split('@').next().unwrap_or(locale).rsplit_once('.').map(|(_, encoding)| encoding);
     matches!(locale, "" | "C" | "POSIX")
-        || letters.is_some_and(|letters| ["utf-8", "utf8"].contains(&letters.to_ascii_lowercase().as_str()))
+        || encoding.is_some_and(|encoding| ["utf-8", "utf8"].contains(&encoding.to_ascii_lowercase().as_str()))
 }
 
-/// Adds to the settings that the environment gives to git already.
+/// Appends our settings to those that the environment already gives to git.
 fn add_settings(env: &mut Vec<(OsString, OsString)>) {
     const COUNT: &str = "GIT_CONFIG_COUNT";
-    let given = env.iter().find(|(name, _)| name == COUNT).and_then(|(_, value)| value.to_str()?.parse::<usize>().ok());
-    let first = given.unwrap_or(0);
+    let count = env.iter().find(|(name, _)| name == COUNT).and_then(|(_, value)| value.to_str()?.parse::<usize>().ok());
+    let first = count.unwrap_or(0);
     let is_ours = |name: &OsString| {
         let added = |at: usize| [format!("GIT_CONFIG_KEY_{at}"), format!("GIT_CONFIG_VALUE_{at}")];
         name == COUNT || (first..first + SETTINGS.len()).any(|at| added(at).iter().any(|added| name == added.as_str()))
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn text_is_read_in_the_letters_it_was_judged_in() {
         for locale in ["zh_CN.GBK", "zh_TW.Big5", "ja_JP.SJIS", "zh_CN", "de_DE@euro", "en_US.ISO-8859-1"] {
-            for name in LETTERS {
+            for name in LOCALE_VARIABLES {
                 assert!(of(&[(name, locale)]).contains(&format!("{name}=C.UTF-8")), "{name}={locale}");
             }
         }

@@ -1,9 +1,9 @@
-//! Signs of life, left where a run works and looked for by whoever watches it.
+//! Signs of life of a run, which a watcher checks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// The signs of life of one run. Copies are of the same run.
+/// The signs of life of one run. Clones belong to the same run.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat(Arc<HeartbeatState>);
 
@@ -14,19 +14,19 @@ struct HeartbeatState {
 }
 
 impl Heartbeat {
-    /// Shows a sign of life. It is one store and no look at a clock, so it may stand in a loop.
+    /// Records a sign of life. It is one store without a clock read, so it can be called in a loop.
     pub fn beat(&self) {
         self.0.has_beaten.store(true, Ordering::Relaxed);
     }
 
-    /// Says that there is a good reason for silence, until what it gives is dropped.
-    #[must_use = "the rest ends when this is dropped"]
+    /// Declares a good reason for silence, until the returned value is dropped.
+    #[must_use = "the pause ends when this is dropped"]
     pub fn pause(&self) -> HeartbeatPause {
         self.0.pauses.fetch_add(1, Ordering::Relaxed);
         HeartbeatPause(self.clone())
     }
 
-    /// Whether there was a sign of life, or a reason for none, since the last look.
+    /// Whether there was a sign of life, or a pause, since the last check.
     pub fn check_alive(&self) -> bool {
         let beaten = self.0.has_beaten.swap(false, Ordering::Relaxed);
         beaten || self.0.pauses.load(Ordering::Relaxed) > 0
@@ -39,7 +39,7 @@ pub struct HeartbeatPause(Heartbeat);
 
 impl Drop for HeartbeatPause {
     fn drop(&mut self) {
-        // Silence counts from here on.
+        // The allowed silence starts here.
         self.0.beat();
         self.0.0.pauses.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The one way a shell command is started and followed, in the foreground and in the background.
+//! Starts and follows a shell command, in the foreground and in the background. All commands are started here.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::{ToolError, environment};
 /// A command and where it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct ShellCommand<'a> {
-    /// What the shell reads.
+    /// The command line.
     pub command: &'a str,
     /// The folder it starts in.
     pub cwd: &'a Path,
-    /// Its whole environment.
+    /// Its complete environment.
     pub env: &'a [(OsString, OsString)],
-    /// Most bytes of memory for each of its processes; no limit when absent.
+    /// Maximum bytes of memory for each of its processes; no limit when absent.
     pub memory: Option<u64>,
 }
 
-/// Starts a command without input, its complaints merged into its output. Dropping the process kills all of it.
+/// Starts a command without input, its stderr merged into its stdout. Dropping the process kills all of it.
 pub async fn launch(guardian: &Guardian, command: ShellCommand<'_>) -> Result<Process, ToolError> {
     check(command.command)?;
     let mut program = Program::new(shell(command), command.cwd).args(["-c", command.command]);
@@ -37,22 +37,22 @@ pub async fn launch(guardian: &Guardian, command: ShellCommand<'_>) -> Result<Pr
     })
 }
 
-/// Refuses what no shell takes.
+/// Refuses commands that no shell accepts.
 pub(crate) fn check(command: &str) -> Result<(), ToolError> {
     if command.trim().is_empty() {
         return Err(ToolError::refused("`command` is empty"));
     }
     if command.contains('\0') {
-        return Err(ToolError::refused("`command` holds a NUL character, which no shell takes"));
+        return Err(ToolError::refused("`command` contains a NUL character, which no shell accepts"));
     }
     Ok(())
 }
 
-/// How long output may still come after a command's end; only a stranger to its tree can hold the pipe longer.
+/// How long to read output after a command's end; only a process outside its tree can hold the pipe longer.
 const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 const BUFFER: usize = 16 * 1024;
 
-/// Reads a command's output to its end and waits for its exit. May be dropped and called again to go on.
+/// Reads a command's output to its end and waits for its exit. It may be dropped and called again to continue.
 pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Result<ProgramExit, WaitError> {
     let mut buffer = vec![0; BUFFER];
     let Process { output, job, .. } = process;
@@ -72,28 +72,28 @@ pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Resul
             sink(&buffer[..count]);
         }
     };
-    // The command has ended; running out of time here is no failure.
+    // The command has ended; a timeout here is not a failure.
     let _: Result<(), _> = tokio::time::timeout(OUTPUT_GRACE, rest).await;
     Ok(exit)
 }
 
-/// The shell that reads a command. Plain words mean the same to each of them, and the plain shell starts in half the
-/// time that bash takes.
+/// The shell that runs a command. All shells read plain words alike, and the plain shell starts in half the time of
+/// bash.
 fn shell(command: ShellCommand<'_>) -> PathBuf {
-    let any = is_plain(command.command) && command.env.iter().all(|(name, _)| is_passed_on(name));
-    PathBuf::from(if any { PLAIN } else { full_shell() })
+    let any_shell = is_plain(command.command) && command.env.iter().all(|(name, _)| is_plain_variable(name));
+    PathBuf::from(if any_shell { PLAIN } else { full_shell() })
 }
 
 const PLAIN: &str = "/bin/sh";
 
-/// The shell whose language commands are judged in, if there is one. Another would run what nobody judged: it takes
-/// quotes for something else.
+/// The shell whose syntax the policy parses, if installed. Another shell may read quotes differently, and so run a
+/// command that the policy did not check.
 pub fn full_shell() -> &'static str {
     const BASH: &str = "/bin/bash";
     if Path::new(BASH).exists() { BASH } else { PLAIN }
 }
 
-/// Whether a command is one program and its arguments, in letters that no shell reads anything into.
+/// Whether a command is one program and its arguments, in characters without a special meaning in any shell.
 fn is_plain(command: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -_./:@%+,=".contains(&byte);
     let mut words = command.split(' ').filter(|word| !word.is_empty());
@@ -106,14 +106,14 @@ fn is_plain(command: &str) -> bool {
     }
 }
 
-/// Whether every shell passes a variable on as it is, and reads nothing into it.
-fn is_passed_on(name: &OsStr) -> bool {
+/// Whether every shell passes a variable on unchanged and does not act on it.
+fn is_plain_variable(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_word && !name.starts_with("BASH") && !name.starts_with(|first: char| first.is_ascii_digit()) && name != "ENV"
 }
 
-/// What a shell does itself, and not every shell in the same way.
+/// Shell builtins and keywords, which differ between shells.
 const SHELL_BUILTINS: &str = ". : alias bg bind break builtin caller case cd command compgen complete compopt continue coproc \
     declare dirs disown do done elif else enable esac eval exec exit export fc fg fi for function \
     getopts hash help history if in jobs kill let local logout mapfile popd printf pushd pwd read \
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_variable_that_steers_a_shell_or_that_one_drops_calls_for_bash() {
         for name in ["PATH", "_x", "A1"] {
-            assert!(is_passed_on(OsStr::new(name)), "{name}");
+            assert!(is_plain_variable(OsStr::new(name)), "{name}");
         }
         for name in ["BASH_ENV", "BASH_FUNC_f%%", "npm.config", "1A", "ENV", "é"] {
-            assert!(!is_passed_on(OsStr::new(name)), "{name}");
+            assert!(!is_plain_variable(OsStr::new(name)), "{name}");
         }
     }
 }

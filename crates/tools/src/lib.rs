@@ -1,9 +1,9 @@
-//! What a model can call: the everyday tools, and what each of them may touch.
+//! The tools a model can call, and what each of them may touch.
 //!
-//! A tool is two files of `everyday`: `grep.rs` (arguments, run, output) and `grep.md` (what the model is told). Its
-//! input is whatever text a model wrote; its output is bounded by type. A call ends in an output, in a refusal the
-//! model can act on, or in a failure of the tool itself; it never panics, never blocks the runtime's threads and
-//! leaves no process behind. What tools need from above (SQL tables, background commands) are the traits of `seams`.
+//! A tool is two files of `builtin`: `grep.rs` (arguments, run, output) and `grep.md` (the description for the model).
+//! Its input is any text a model wrote; its output is bounded by type. A call ends in an output, in a refusal the model
+//! can act on, or in a failure of the tool itself; it never panics, never blocks the runtime's threads and leaves no
+//! process behind. The traits in `services` are what tools need from the runtime (SQL tables, background commands).
 
 #![deny(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Why a file of the workspace was not used, in words that name it and the remedy.
+//! Refusals for files of the workspace, with the file's name and a remedy.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::text::nearest;
 use crate::workspace_files::display_path;
 use crate::{FileAccess, ToolContext, ToolError};
 
-/// The refusal to change a file that is not as the agent saw it.
+/// The refusal to change a file that changed since the agent saw it.
 pub(crate) fn stale(shown: &str) -> ToolError {
     ToolError::Refused(format!("{shown} has changed since you viewed it; view it again before you change it"))
 }
@@ -21,7 +21,7 @@ pub(crate) fn refusal(cx: &ToolContext, place: &CheckedPath, error: FileError) -
         FileError::Missing(_) => missing(cx, place.path()),
         FileError::Changed(_) => stale(&shown),
         FileError::Exists(_) => {
-            ToolError::Refused(format!("{shown} exists already; view it before you replace it, or use `edit`"))
+            ToolError::Refused(format!("{shown} already exists; view it before you replace it, or use `edit`"))
         }
         FileError::TooLarge { size, most, .. } => ToolError::Refused(format!(
             "{shown} has {size} bytes, and at most {most} can be changed here; use the shell, for example `sed -i`"
@@ -37,10 +37,10 @@ pub(crate) fn refusal(cx: &ToolContext, place: &CheckedPath, error: FileError) -
     }
 }
 
-/// The refusal for a path where nothing is, with the names that come closest.
+/// The refusal for a path that does not exist, with the closest names.
 pub(crate) fn missing(cx: &ToolContext, path: &Path) -> ToolError {
-    let there = path.ancestors().skip(1).find_map(|folder| Some((folder, names(cx, folder)?)));
-    let close = there.map(|(folder, names)| {
+    let parent = path.ancestors().skip(1).find_map(|folder| Some((folder, names(cx, folder)?)));
+    let close = parent.map(|(folder, names)| {
         let wanted = path.strip_prefix(folder).ok().and_then(|rest| rest.iter().next()).unwrap_or_default();
         nearest(&wanted.to_string_lossy(), names)
             .iter()
@@ -54,7 +54,7 @@ pub(crate) fn missing(cx: &ToolContext, path: &Path) -> ToolError {
     ToolError::Refused(format!("{} does not exist; {hint}", display_path(cx, path)))
 }
 
-/// What is in a folder of the workspace and may be read.
+/// The names in a folder of the workspace that the call may read.
 fn names<'a>(cx: &'a ToolContext, path: &'a Path) -> Option<impl Iterator<Item = String> + 'a> {
     let folder = cx.workspace.place(path)?.folder().ok()?;
     let may_be_read = move |name: &OsString| cx.access_guard.check(&path.join(name), FileAccess::Read).is_ok();

@@ -1,4 +1,4 @@
-//! What tools need from above: small traits that the runtime implements.
+//! What tools need from the runtime: small traits that it implements.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -15,16 +15,16 @@ use crate::{BoxFuture, ToolError};
 
 /// The SQL tables a model may use.
 pub trait SqlExecutor: Send + Sync + fmt::Debug {
-    /// Runs the statements and gives their rows as text.
+    /// Runs the statements and returns their rows as text.
     fn execute(&self, sql: String) -> BoxFuture<'_, Result<String, ToolError>>;
 }
 
 /// Commands that outlive the call that started them.
 pub trait BackgroundCommands: Send + Sync + fmt::Debug {
-    /// Starts a command and gives the name it goes by.
+    /// Starts a command and returns its name.
     fn start(&self, command: BackgroundCommand) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Tells how a command is doing, at once or when it ends within the given time.
+    /// Returns the status of a command, at once or when it ends within the given time.
     fn read(&self, name: String, wait: WaitLimit) -> BoxFuture<'_, Result<BackgroundStatus, ToolError>>;
 
     /// Stops a command with everything it started.
@@ -52,19 +52,19 @@ pub enum WaitLimit {
     For(Duration),
 }
 
-/// How a background command is doing.
+/// The status of a background command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackgroundStatus {
     /// Its state, such as `running` or `exited with code 1`.
     pub state: String,
-    /// What it printed: the head and the tail.
+    /// Its output: the head and the tail.
     pub output: Clip,
 }
 
 /// One background command in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackgroundRow {
-    /// The name it goes by.
+    /// Its name.
     pub name: String,
     /// Its state.
     pub state: String,
@@ -72,88 +72,88 @@ pub struct BackgroundRow {
     pub description: String,
 }
 
-/// Where an agent says what it is doing.
+/// Reports what an agent is doing.
 pub trait IntentReporter: Send + Sync + fmt::Debug {
-    /// Takes one line.
+    /// Reports one line of text.
     fn report(&self, text: Clip) -> BoxFuture<'_, Result<(), ToolError>>;
 }
 
-/// What a call may open. It is asked at the moment of opening, with the path that then leads there, so that a link
-/// made after the call was permitted leads nowhere.
+/// Decides what a call may open. It is asked at the moment of opening, with the resolved path, so a link made after the
+/// call was permitted cannot redirect it.
 pub trait FileAccessGuard: Send + Sync + fmt::Debug {
-    /// Refuses what the call was not permitted; the path is absolute and without links.
-    fn check(&self, path: &Path, how: FileAccess) -> Result<(), ToolError>;
+    /// Refuses what the call is not permitted to use; the path is absolute and without links.
+    fn check(&self, path: &Path, access: FileAccess) -> Result<(), ToolError>;
 
-    /// The same by the path alone, for whoever opens the file next and then asks [`FileAccessGuard::check_opened`] about it.
-    fn check_name(&self, path: &Path, how: FileAccess) -> Result<(), ToolError> {
-        self.check(path, how)
+    /// Checks the path only; the caller then opens the file and calls [`FileAccessGuard::check_opened`].
+    fn check_name(&self, path: &Path, access: FileAccess) -> Result<(), ToolError> {
+        self.check(path, access)
     }
 
-    /// Refuses a file that the call was not permitted under any of its names. It is asked of the file that is open, so
-    /// it does not matter what its path leads to meanwhile.
+    /// Refuses a file that the call is not permitted to use under any of its names. It examines the open file, so it
+    /// does not matter if the path meanwhile leads elsewhere.
     fn check_opened(&self, _path: &Path, _file: &Metadata) -> Result<(), ToolError> {
         Ok(())
     }
 }
 
-/// What a file is opened for.
+/// The purpose of opening a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileAccess {
-    /// To be read.
+    /// To read it.
     Read,
-    /// To be made, changed or removed.
+    /// To create, change or remove it.
     Edit,
 }
 
-/// Asks a person.
+/// Asks the user.
 pub trait UserPrompter: Send + Sync + fmt::Debug {
-    /// Asks, and waits for the answer. None when nobody answers.
+    /// Asks and waits for the answer; none when the user does not answer.
     fn ask(&self, question: UserQuestion) -> BoxFuture<'_, Result<Option<String>, ToolError>>;
 }
 
-/// A question to a person.
+/// A question to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserQuestion {
     /// The question.
     pub question: String,
-    /// Answers to choose from; any words when empty.
+    /// Answers to choose from; free text when empty.
     pub choices: Vec<String>,
 }
 
-/// Where a session's own agent says how its session goes on.
+/// The root's control over its session.
 pub trait SessionControl: Send + Sync + fmt::Debug {
-    /// Keeps the session's plan.
+    /// Stores the session's plan.
     fn write_plan(&self, text: String) -> BoxFuture<'_, Result<(), ToolError>>;
 
-    /// Asks how the session goes on now that the plan is made; gives words for the model.
-    fn exit_plan_mode(&self, order: PlanExitRequest) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Asks the user how to continue with the finished plan; returns text for the model.
+    fn exit_plan_mode(&self, request: PlanExitRequest) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Reports on the objective; gives words for the model.
+    /// Reports on the objective; returns text for the model.
     fn complete(&self, completion: ObjectiveReport) -> BoxFuture<'_, Result<String, ToolError>>;
 }
 
-/// A plan that is made.
+/// A finished plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanExitRequest {
     /// The plan in brief.
     pub summary: String,
-    /// What there is to choose from.
+    /// The choices.
     pub actions: Vec<PlanAction>,
-    /// What the model would choose.
+    /// The choice that the model recommends.
     pub recommended: PlanAction,
 }
 
-/// The agents that an agent starts, and what it may do with them. Answers are words for the model; what an agent said
-/// stands in them as data.
+/// The agents that an agent starts, and its operations on them. The returned strings are text for the model; text of an
+/// agent is quoted in them as data.
 pub trait Subagents: Send + Sync + fmt::Debug {
-    /// Starts an agent: gives its result, or at once how it is called when it works in the background.
-    fn start(&self, order: StartAgentRequest) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Starts an agent; returns its result, or at once its name when it works in the background.
+    fn start(&self, request: StartAgentRequest) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Tells how an agent is doing and what it said, at once or when it rests.
-    fn read(&self, order: ReadAgentRequest) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Returns an agent's status and messages, at once or when it is idle.
+    fn read(&self, request: ReadAgentRequest) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Sends a message, and gives a receipt for each reader.
-    fn write(&self, order: MessageAgentsRequest) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Sends a message and returns a receipt for each recipient.
+    fn message(&self, request: MessageAgentsRequest) -> BoxFuture<'_, Result<String, ToolError>>;
 
     /// Lists the agents below this one.
     fn list(&self) -> BoxFuture<'_, Result<String, ToolError>>;
@@ -161,13 +161,13 @@ pub trait Subagents: Send + Sync + fmt::Debug {
     /// Stops an agent and everything below it.
     fn stop(&self, agent: String, how: CancelMode) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Waits for agents and background commands; all that are under way when none is named.
-    fn wait(&self, order: WaitRequest) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Waits for agents and background commands; all running ones when none is named.
+    fn wait(&self, request: WaitRequest) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Runs a command again and again until it exits with code 0.
-    fn wait_until(&self, order: WaitUntilRequest) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Runs a command repeatedly until it exits with code 0.
+    fn wait_until(&self, request: WaitUntilRequest) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Finds tools that the agent has and was not told of, and tells of them from now on.
+    /// Finds tools that the agent has but that are not in its requests, and adds them from then on.
     fn search_tools(&self, query: String) -> BoxFuture<'_, Result<String, ToolError>>;
 
     /// The text of a skill.
@@ -179,124 +179,124 @@ pub trait Subagents: Send + Sync + fmt::Debug {
 pub struct StartAgentRequest {
     /// One line on what it is for.
     pub description: String,
-    /// What it is to do.
+    /// Its task.
     pub prompt: String,
-    /// Which definition performs it.
+    /// The definition to use.
     pub agent_type: String,
-    /// What to call it.
+    /// Its name.
     pub name: String,
     /// The model to use.
     pub model: Option<String>,
-    /// Where its result goes; as its definition says when absent.
+    /// Whether its parent waits for it; the definition decides when absent.
     pub mode: Option<TaskMode>,
-    /// How hard its model should think.
+    /// The reasoning effort of its model.
     pub effort: Option<ReasoningEffort>,
-    /// What must hold when it says that it is done.
+    /// Conditions that must hold when it reports that it is done.
     pub expects: Option<Expectations>,
 }
 
-/// What is wanted of an agent.
+/// A request for an agent's status and messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadAgentRequest {
     /// Its id, the beginning of it, its name, or its path.
     pub agent: String,
-    /// How long to wait until it rests.
+    /// How long to wait until it is idle.
     pub wait: WaitLimit,
-    /// Only what it said after this turn.
+    /// Only its messages after this turn.
     pub since_turn: Option<u32>,
 }
 
 /// A message to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageAgentsRequest {
-    /// Who reads it.
+    /// The recipients.
     pub to: MessageRecipients,
-    /// What it says.
+    /// The text.
     pub message: String,
-    /// When it may be read.
+    /// When it is delivered.
     pub delivery: MailDelivery,
 }
 
-/// Who reads a message.
+/// The recipients of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageRecipients {
     /// These agents.
     Named(Vec<String>),
-    /// Every agent that the same parent started.
+    /// Every agent started by the same parent.
     Siblings,
-    /// Every agent that this one started.
+    /// Every agent started by this one.
     Children,
 }
 
 /// What to wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitRequest {
-    /// Agents and background commands; all that are under way when empty.
+    /// Agents and background commands; all running ones when empty.
     pub on: Vec<String>,
-    /// Which of them must end.
+    /// Whether to wait for any or all of them.
     pub mode: WaitMode,
-    /// How long; for ever when absent.
+    /// How long; without limit when absent.
     pub time: Option<Duration>,
 }
 
-/// A command to wait for.
+/// A command to run until it succeeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitUntilRequest {
     /// The shell command.
     pub command: String,
-    /// How long to wait before it is run again.
+    /// The time between two runs.
     pub every: Duration,
-    /// How long in all.
+    /// The time limit.
     pub time: Duration,
 }
 
-/// The list that an agent shares with others, and the tasks that its items are done by. Answers are words for the model;
-/// what others wrote stands in them as data.
+/// The list that an agent shares with other agents, and the tasks that work on its items. The returned strings are text
+/// for the model; text by other authors is quoted in them as data.
 pub trait SharedListAccess: Send + Sync + fmt::Debug {
-    /// Makes an item.
-    fn create(&self, order: CreateItemRequest) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Creates an item.
+    fn create(&self, request: CreateItemRequest) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Shows an item or a task, at once or when it has changed.
+    /// Shows an item or a task, at once or after its next change.
     fn get(&self, id: String, wait: WaitLimit) -> BoxFuture<'_, Result<String, ToolError>>;
 
     /// Lists the items.
     fn list(&self) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// Changes an item, unless others have since the agent last saw it.
-    fn update(&self, item: ItemId, order: ItemEdit) -> BoxFuture<'_, Result<String, ToolError>>;
+    /// Changes an item, unless another author changed it since the agent last saw it.
+    fn update(&self, item: ItemId, request: ItemEdit) -> BoxFuture<'_, Result<String, ToolError>>;
 
-    /// What a task printed or said, at once or when it ends.
+    /// A task's output, at once or when it ends.
     fn output(&self, task: String, wait: WaitLimit) -> BoxFuture<'_, Result<String, ToolError>>;
 
     /// Stops a task.
     fn stop(&self, task: String) -> BoxFuture<'_, Result<String, ToolError>>;
 }
 
-/// An item to make.
+/// An item to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateItemRequest {
-    /// What is to be done, in one line.
+    /// The work to do, in one line.
     pub subject: String,
-    /// What whoever does it must know.
+    /// What its owner must know.
     pub description: String,
-    /// What somebody is doing while it is done.
+    /// The work in progress as a phrase, such as `Running tests`.
     pub active_form: Option<String>,
-    /// Whatever else is said of it.
+    /// Additional fields.
     pub metadata: Map<String, Value>,
 }
 
-/// What becomes of an item; what is left out stays.
+/// Changes to an item; absent fields stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemEdit {
-    /// What is to be done, in one line.
+    /// The work to do, in one line.
     pub subject: Option<String>,
-    /// What whoever does it must know.
+    /// What its owner must know.
     pub description: Option<String>,
-    /// What somebody is doing while it is done.
+    /// The work in progress as a phrase, such as `Running tests`.
     pub active_form: Option<String>,
-    /// How far it is.
+    /// Its status.
     pub status: Option<ItemStatus>,
-    /// Who does it; nobody when empty.
+    /// Its owner; none when empty.
     pub owner: Option<String>,
     /// More items that wait for it.
     pub add_blocks: Vec<ItemId>,

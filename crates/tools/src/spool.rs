@@ -1,8 +1,8 @@
-//! What a background command printed, kept on disk under a cap: its head and its tail.
+//! A background command's output, stored on disk under a size limit: its head and its tail.
 //!
 //! A spool is a folder of segments, each named by the offset of its first byte in the stream. The writer only appends
-//! to the last segment and removes an old one before it begins a new one, so the folder never holds more than the cap,
-//! and a reader in any process sees a true part of the stream at any moment without asking the writer.
+//! to the last segment and removes an old one before it starts a new one, so the folder never exceeds the limit. A
+//! reader in any process gets a true part of the stream at any moment without coordination with the writer.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,23 +16,23 @@ use crate::capture::{StreamEnds, render};
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
-    /// The greatest size of a segment: the head is one, the tail is two.
+    /// The maximum size of a segment: the head is one, the tail is two.
     part: u64,
     file: File,
-    /// Where the segments of the tail begin, older first.
+    /// The offsets of the tail's segments, oldest first.
     tail: Vec<u64>,
     total: u64,
 }
 
 impl Spool {
-    /// Makes an empty spool in a new folder, which will never hold more than `cap` bytes.
+    /// Creates an empty spool in a new folder, which never holds more than `cap` bytes.
     pub fn create(folder: &Path, cap: u64) -> io::Result<Spool> {
         fs::create_dir_all(folder)?;
         let file = segment(folder, 0)?;
         Ok(Spool { folder: folder.to_owned(), part: (cap / 3).max(1), file, tail: Vec::new(), total: 0 })
     }
 
-    /// Takes the stream's next bytes. After an error the bytes already counted stay readable.
+    /// Appends the next bytes of the stream. After an error the bytes already counted stay readable.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.room() == 0 {
@@ -49,22 +49,22 @@ impl Spool {
         Ok(())
     }
 
-    /// How many bytes the stream had so far.
+    /// The number of bytes in the stream so far.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many bytes its folder holds.
+    /// The number of bytes in its folder.
     pub fn on_disk(&self) -> u64 {
         self.tail.first().map_or(self.total, |start| self.part + self.total - start)
     }
 
-    /// The most bytes that its folder may come to hold.
+    /// The maximum number of bytes in its folder.
     pub fn most(&self) -> u64 {
         self.part * 3
     }
 
-    /// The stream of the spool in `folder` as plain text of at most `max` bytes, saying how much was left out.
+    /// The stream of the spool in `folder` as plain text of at most `max` bytes, with a note of how much was left out.
     pub fn read(folder: &Path, max: usize) -> io::Result<Clip> {
         let mut head = Vec::new();
         let mut tail = Vec::new();
@@ -81,7 +81,7 @@ impl Spool {
         Ok(render(&StreamEnds { head: &head, tail: &tail, total }, max))
     }
 
-    /// How many bytes the last segment still takes.
+    /// The free bytes in the last segment.
     fn room(&self) -> u64 {
         let start = self.tail.last().copied().unwrap_or(0);
         self.part - (self.total - start)

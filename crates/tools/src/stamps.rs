@@ -1,4 +1,4 @@
-//! What an agent has read. A write is compared with it, so nobody overwrites what they have not seen.
+//! The file states an agent has read. A write is compared with them, so no agent overwrites changes it has not seen.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use host::FileStamp;
 pub struct FileStamps(Mutex<HashMap<PathBuf, FileStamp>>);
 
 impl FileStamps {
-    /// An agent that has read nothing.
+    /// The state of an agent that has read nothing.
     pub fn new() -> FileStamps {
         FileStamps::default()
     }
 
-    /// Notes what the agent has seen of a file.
+    /// Records the state of a file that the agent saw.
     pub fn record(&self, path: &Path, stamp: FileStamp) {
         self.map().insert(path.to_owned(), stamp);
     }
 
-    /// Forgets a file that is gone.
+    /// Removes the entry of a deleted file.
     pub fn forget(&self, path: &Path) {
         self.map().remove(path);
     }

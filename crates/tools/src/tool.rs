@@ -1,4 +1,4 @@
-//! What a tool is: a description for the model, and one function from input text to bounded text.
+//! The tool interface: a description for the model, and one function from input text to bounded text.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -9,10 +9,10 @@ use protocol::{Clip, Evidence, clip_middle};
 
 use crate::{ToolContext, ToolLimits};
 
-/// A future behind a `dyn` seam.
+/// A boxed future of a `dyn` trait method.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a model is told of a tool, and what the runtime must know before it runs one.
+/// A tool's description for the model, and its properties for the runtime.
 #[derive(Debug, Clone)]
 pub struct ToolDescriptor {
     /// The name the model calls it by.
@@ -28,9 +28,9 @@ pub struct ToolDescriptor {
 /// What a call may touch; decides ordering and permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolAccess {
-    /// Looks only: may run beside other calls, always allowed.
+    /// Only reads: may run beside other calls, always allowed.
     Read,
-    /// Starts an agent: those of one message start together, each with its call in one step.
+    /// Starts an agent: the agents of one message start together, each in one step with its call.
     Agent,
     /// Touches only the session's own state, such as its tables and its background commands: runs in order.
     Session,
@@ -38,30 +38,30 @@ pub enum ToolAccess {
     Write,
     /// Starts programs: runs in order.
     Execute,
-    /// Does what only its program knows: may run beside other calls.
+    /// Unknown effects (a tool of an external program): may run beside other calls.
     Other,
 }
 
-/// What a call would do, so that it can be permitted before it runs. Paths are as the model wrote them.
+/// What a call would do; it must be permitted before it runs. Paths are as the model wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequiredPermission {
-    /// Look at a file, or through a folder.
+    /// Read a file or search a folder.
     Read(String),
-    /// Make, change or remove a file.
+    /// Create, change or remove a file.
     Edit(String),
     /// Run this shell command.
     Shell(String),
-    /// Get a page from this address.
+    /// Fetch a page from this address.
     Fetch(String),
     /// Start an agent of this type.
     Agent(String),
     /// Nothing beyond the session's own state.
     Session,
-    /// Whatever the program does that brought the tool along.
+    /// Unknown effects of the external program that provides the tool.
     Other,
 }
 
-/// Why a call gave no output.
+/// Why a call has no output.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// The call could not be done as asked; the text tells the model what to do instead.
@@ -93,17 +93,17 @@ impl ToolError {
     }
 }
 
-/// What a call gave.
+/// The output of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
-    /// What the model reads.
+    /// The text for the model.
     pub text: Clip,
-    /// What the call left behind.
+    /// The observed effects of the call.
     pub evidence: Vec<Evidence>,
 }
 
 impl ToolOutput {
-    /// Output of a call that left nothing behind.
+    /// Output of a call without effects.
     pub fn text(text: &str, cx: &ToolContext) -> ToolOutput {
         ToolOutput { text: Clip::new(text, cx.limits.output), evidence: Vec::new() }
     }
@@ -111,13 +111,13 @@ impl ToolOutput {
 
 /// Something a model can call.
 pub trait Tool: Send + Sync + fmt::Debug {
-    /// What the model is told of it.
+    /// Its description.
     fn spec(&self) -> &ToolDescriptor;
 
-    /// Everything that a call with this input would do. Input that is not well formed is refused here, before anybody
-    /// is asked about it.
+    /// The permissions that a call with this input needs. Malformed input is refused here, before the user is asked
+    /// about it.
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError>;
 
-    /// Answers one call. `input` is whatever the model wrote, well formed or not.
+    /// Runs one call. `input` is any text a model wrote, well formed or not.
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }

@@ -1,4 +1,4 @@
-//! The tools every agent may have.
+//! The sets of tools that agents can have.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::subagents::{
     ListAgents, LoadSkill, ReadAgent, StartTask, StopAgent, ToolSearch, UntilTool, WaitFor, WriteAgent,
 };
 
-/// The everyday tools, always in the same order: a request's first bytes must not change from turn to turn.
+/// The built-in tools, always in the same order: the first bytes of a request must not change from turn to turn.
 pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
     vec![
         tool::<ViewTool>(),
@@ -39,7 +39,7 @@ pub fn task(types: &[(String, String)]) -> Arc<dyn Tool> {
     tool_about::<StartTask>(with_list(StartTask::ABOUT, types))
 }
 
-/// What goes with `task`: reading, messaging, listing, stopping and waiting.
+/// The companions of `task`: reading, messaging, listing, stopping and waiting.
 pub fn subagent_tools() -> Vec<Arc<dyn Tool>> {
     vec![
         tool::<ReadAgent>(),
@@ -51,7 +51,7 @@ pub fn subagent_tools() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// What goes with a list that agents share: making, showing and changing items, and the tasks that do them.
+/// The tools of a shared list: creating, showing and changing items, and the tasks that work on them.
 pub fn shared_list_tools() -> Vec<Arc<dyn Tool>> {
     vec![
         tool::<TaskCreate>(),
@@ -63,14 +63,14 @@ pub fn shared_list_tools() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// The tool that loads others, which it names.
+/// The tool that loads other tools; its description names them.
 pub fn tool_search(names: &[&str]) -> Arc<dyn Tool> {
-    let about = format!("{} {}.", ToolSearch::ABOUT.trim_ascii_end(), in_few_bytes(names));
+    let about = format!("{} {}.", ToolSearch::ABOUT.trim_ascii_end(), compact_names(names));
     tool_about::<ToolSearch>(about.into())
 }
 
-/// The names in a row. Those of the shared list begin alike, and every request holds them.
-fn in_few_bytes(names: &[&str]) -> String {
+/// The names, joined. Those of the shared list share a prefix, and every request contains them.
+fn compact_names(names: &[&str]) -> String {
     let (listed, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with("Task"));
     let ends: Vec<&str> = listed.iter().filter_map(|name| name.strip_prefix("Task")).collect();
     let listed = (!ends.is_empty()).then(|| format!("Task{{{}}}", ends.join(",")));
@@ -87,17 +87,17 @@ fn with_list(about: &str, named: &[(String, String)]) -> Cow<'static, str> {
     [about.trim_ascii_end().to_owned()].into_iter().chain(lines).collect::<String>().into()
 }
 
-/// The tool that asks the user, for sessions where somebody may answer. It comes after the others.
+/// The tool that asks the user, for sessions where the user can answer. It comes after the others.
 pub fn ask_user() -> Arc<dyn Tool> {
     tool::<AskUser>()
 }
 
-/// The tools of a session's own agent in plan mode.
+/// The tools of the root in plan mode.
 pub fn plan_mode_tools() -> Vec<Arc<dyn Tool>> {
     vec![tool::<WritePlan>(), tool::<ExitPlanMode>()]
 }
 
-/// The tools of a session's own agent on autopilot.
+/// The tools of the root on autopilot.
 pub fn autopilot_tools() -> Vec<Arc<dyn Tool>> {
     vec![tool::<TaskComplete>()]
 }

@@ -1,4 +1,4 @@
-//! Going through a folder's files: `.gitignore` respected, symlinks not followed, always in the same order, stoppable.
+//! Walks a folder's files: `.gitignore` respected, symlinks not followed, always in the same order, stoppable.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,27 +21,27 @@ pub(crate) struct SearchDeadline {
 }
 
 impl SearchDeadline {
-    /// Ends with the call or at its time limit.
+    /// Stops with the call or at its time limit.
     pub(crate) fn new(cx: &ToolContext) -> SearchDeadline {
         SearchDeadline { token: cx.cancel.clone(), deadline: Instant::now() + cx.limits.search }
     }
 
-    /// Whether it must end now.
+    /// Whether the search must end now.
     pub(crate) fn is_due(&self) -> bool {
         self.token.is_cancelled() || Instant::now() >= self.deadline
     }
 }
 
-/// Whether hidden files are gone through.
+/// Whether a walk includes hidden files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HiddenFiles {
-    /// They are passed over.
+    /// They are skipped.
     Skip,
-    /// They are taken too.
-    Take,
+    /// They are included.
+    Include,
 }
 
-/// The files under a folder that a call may read, sorted by path; the place itself when it is a file.
+/// The files under a folder that a call may read, sorted by path; the path itself when it is a file.
 pub(crate) struct FileWalk<'a> {
     cx: &'a ToolContext,
     paths: Box<dyn Iterator<Item = PathBuf> + 'a>,
@@ -49,7 +49,7 @@ pub(crate) struct FileWalk<'a> {
 }
 
 impl<'a> FileWalk<'a> {
-    /// Begins to go through the files that match; all of them without a pattern.
+    /// Starts a walk of the files that match; of all files without a pattern.
     pub(crate) fn new(
         cx: &'a ToolContext,
         root: &'a PermittedPath,
@@ -62,20 +62,20 @@ impl<'a> FileWalk<'a> {
         FileWalk { cx, paths: Box::new(files(root, hidden, stop).filter(matches)), left_out: 0 }
     }
 
-    /// How many files matched so far that the call may not read.
+    /// The number of matching files so far that the call may not read.
     pub(crate) fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// The next file, open to be read, or why it cannot be.
+    /// The next file, opened for reading, or why it cannot be.
     pub(crate) fn next_open(&mut self) -> Option<(PathBuf, io::Result<File>)> {
         self.next_permitted(workspace_files::open_walked)
     }
 
-    fn next_permitted<T>(&mut self, meet: impl Fn(&ToolContext, &Path) -> WalkedFile<T>) -> Option<(PathBuf, T)> {
+    fn next_permitted<T>(&mut self, check: impl Fn(&ToolContext, &Path) -> WalkedFile<T>) -> Option<(PathBuf, T)> {
         loop {
             let path = self.paths.next()?;
-            match meet(self.cx, &path) {
+            match check(self.cx, &path) {
                 WalkedFile::Permitted(file) => return Some((path, file)),
                 WalkedFile::LeftOut => self.left_out += 1,
                 WalkedFile::Missing => {}
@@ -92,15 +92,16 @@ impl Iterator for FileWalk<'_> {
     }
 }
 
-/// Tells of the files under a folder, hidden ones too, in an order that stays: at most so many, and for so long.
+/// Calls `each` for the files under a folder, hidden ones too, in a stable order: at most `most` files, and for at most
+/// `time`.
 pub fn each_file(root: &Path, most: usize, time: Duration, each: impl FnMut(&Path)) {
     let stop = SearchDeadline { token: CancellationToken::new(), deadline: Instant::now() + time };
     let mut each = each;
-    files(root, HiddenFiles::Take, stop).take(most).for_each(|path| each(&path));
+    files(root, HiddenFiles::Include, stop).take(most).for_each(|path| each(&path));
 }
 
-/// The files under `root`, sorted by path; `root` itself when it is a file. What cannot be read is passed over, and so
-/// is a folder whose ignore file could do harm. Such a file in `root` or above it means that none is respected.
+/// The files under `root`, sorted by path; `root` itself when it is a file. Unreadable files are skipped, and so is a
+/// folder with a dangerous ignore file. If `root` or a folder above it has one, no ignore file is respected.
 fn files(root: &Path, hidden: HiddenFiles, stop: SearchDeadline) -> impl Iterator<Item = PathBuf> + use<> {
     walker(root, hidden, |_entry| true)
         .take_while(move |_| !stop.is_due())
@@ -109,16 +110,16 @@ fn files(root: &Path, hidden: HiddenFiles, stop: SearchDeadline) -> impl Iterato
         .map(DirEntry::into_path)
 }
 
-/// What is in a workspace, at a place in it.
+/// An entry of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceEntry {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: WorkspaceEntryKind,
 }
 
-/// What a place in a workspace holds.
+/// The kind of a workspace entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkspaceEntryKind {
     /// A file.
@@ -127,15 +128,15 @@ pub enum WorkspaceEntryKind {
     Link,
     /// A pipe, a socket or a device.
     Other,
-    /// Something that cannot be looked at.
+    /// An unreadable entry.
     Unreadable,
 }
 
-/// Everything in a workspace that its work is made of, hidden files too: all but folders, what ignore files name, what
-/// git and Bosun keep for themselves, and what lies at the places `apart`.
+/// Lists all entries of a workspace, hidden files too, except folders, ignored files, the folders of git and Bosun, and
+/// the paths in `apart`.
 pub fn list_workspace(root: &Path, apart: Vec<PathBuf>) -> impl Iterator<Item = WorkspaceEntry> + use<> {
     let counts = move |entry: &DirEntry| entry.file_name() != ".bosun" && !apart.iter().any(|out| out == entry.path());
-    walker(root, HiddenFiles::Take, counts).filter_map(|entry| match entry {
+    walker(root, HiddenFiles::Include, counts).filter_map(|entry| match entry {
         Ok(entry) => {
             let kind = match entry.file_type()? {
                 kind if kind.is_dir() => return None,
@@ -149,7 +150,7 @@ pub fn list_workspace(root: &Path, apart: Vec<PathBuf>) -> impl Iterator<Item = 
     })
 }
 
-/// Where something could not be looked at.
+/// The path that could not be read.
 fn place_of(error: &ignore::Error) -> Option<PathBuf> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path.clone()),
@@ -159,45 +160,48 @@ fn place_of(error: &ignore::Error) -> Option<PathBuf> {
     }
 }
 
-/// Goes through a folder, each part sorted by path, without a folder whose ignore file could do harm. Such a file in
-/// `root` or above it means that none is respected.
+/// Walks a folder, each part sorted by path, without folders that have a dangerous ignore file. If `root` or a folder
+/// above it has one, no ignore file is respected.
 fn walker(
     root: &Path,
     hidden: HiddenFiles,
     counts: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
 ) -> ignore::Walk {
-    let has_rules = root.ancestors().all(has_sane_rules);
+    let has_rules = root.ancestors().all(has_safe_ignore_files);
     WalkBuilder::new(root)
         .hidden(hidden == HiddenFiles::Skip)
         .git_ignore(has_rules)
         .ignore(has_rules)
         .parents(has_rules)
-        // Without this, `.gitignore` would count only inside a repository.
+        // Without this, `.gitignore` would apply only inside a repository.
         .require_git(false)
-        // The result must not depend on the person's own settings.
+        // The result must not depend on the user's git settings.
         .git_global(false)
         .git_exclude(false)
         .follow_links(false)
         .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.file_name() != ".git" && !(has_rules && is_folder && !has_sane_rules(entry.path())) && counts(entry)
+            entry.file_name() != ".git"
+                && !(has_rules && is_folder && !has_safe_ignore_files(entry.path()))
+                && counts(entry)
         })
         .sort_by_file_path(Path::cmp)
         .build()
 }
 
-/// Most bytes of an ignore file.
+/// Maximum bytes of an ignore file.
 const MAX_IGNORE_BYTES: u64 = 4 * 1024 * 1024;
-/// Most braces in a line of one: the library reads nested ones by recursion, and a deep line would end the process.
+/// Maximum braces in a line of one: the library parses nested braces by recursion, and a deep line would crash the
+/// process.
 const MAX_BRACES: usize = 100;
 
-/// Whether the ignore files of a folder can be read without waiting for ever or running out of stack.
-fn has_sane_rules(folder: &Path) -> bool {
+/// Whether the ignore files of a folder can be read without blocking or running out of stack.
+fn has_safe_ignore_files(folder: &Path) -> bool {
     [".gitignore", ".ignore"].iter().all(|name| {
         let path = folder.join(name);
         match fs::metadata(&path) {
             Ok(found) if found.is_file() && found.len() <= MAX_IGNORE_BYTES => {
-                // What we may not read, the library does not read either.
+                // The library does not read files that we may not read.
                 fs::read(&path).map_or(true, |rules| is_flat(&rules))
             }
             Ok(found) => found.is_dir(),
@@ -214,21 +218,21 @@ fn is_flat(rules: &[u8]) -> bool {
 #[derive(Debug)]
 pub(crate) struct GlobPattern {
     matcher: GlobSet,
-    /// Whether hidden files are gone through for it.
+    /// Whether it matches hidden files.
     hidden: HiddenFiles,
 }
 
-/// Most bytes of a glob: the library reads nested braces by recursion.
-const LONGEST: usize = 1000;
-/// Most bytes of a refusal's quotations.
+/// Maximum bytes of a glob: the library parses nested braces by recursion.
+const MAX_GLOB_BYTES: usize = 1000;
+/// Maximum bytes quoted in a refusal.
 const MAX_MESSAGE_BYTES: usize = 300;
 
 impl GlobPattern {
-    /// Reads a glob; without a `/` it matches names at any depth.
+    /// Parses a glob; without a `/` it matches names at any depth.
     pub(crate) fn new(glob: &str) -> Result<GlobPattern, ToolError> {
         let glob = glob.strip_prefix("./").unwrap_or(glob);
-        if glob.len() > LONGEST {
-            let text = format!("a glob of {} bytes is too long; at most {LONGEST} are taken", glob.len());
+        if glob.len() > MAX_GLOB_BYTES {
+            let text = format!("a glob of {} bytes is too long; at most {MAX_GLOB_BYTES} are accepted", glob.len());
             return Err(ToolError::Refused(text));
         }
         if glob.is_empty() || glob.starts_with('/') {
@@ -237,15 +241,15 @@ impl GlobPattern {
         }
         let anywhere = if glob.contains('/') { String::new() } else { "**/".to_owned() };
         let built = GlobBuilder::new(&format!("{anywhere}{glob}")).literal_separator(true).build();
-        // A set, although of one: building a single matcher panics where building a set fails.
+        // A set, although it has one glob: building a single matcher panics where building a set fails.
         let built = built.and_then(|one| GlobSetBuilder::new().add(one).build());
         let matcher = built.map_err(|error| {
             let why = clip_middle(&error.kind().to_string(), MAX_MESSAGE_BYTES);
             ToolError::Refused(format!("invalid glob `{}`: {why}", clip_middle(glob, MAX_MESSAGE_BYTES)))
         })?;
-        // A pattern that names a hidden file asks for it.
+        // A pattern that names a hidden file includes hidden files.
         let names_hidden = glob.split('/').any(|part| part.starts_with('.'));
-        let hidden = if names_hidden { HiddenFiles::Take } else { HiddenFiles::Skip };
+        let hidden = if names_hidden { HiddenFiles::Include } else { HiddenFiles::Skip };
         Ok(GlobPattern { matcher, hidden })
     }
 

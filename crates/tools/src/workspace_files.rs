@@ -1,6 +1,5 @@
-//! Files of the workspace as tools use them: what the call may not open is refused at the moment of opening, a failure
-//! becomes a refusal that names the file and the remedy, a read or a write leaves its stamp, and nothing here runs on
-//! the runtime's own threads.
+//! File access for tools: permission is checked at the moment of opening, a failure becomes a refusal that names the
+//! file and the remedy, a read or a write records its stamp, and nothing here runs on the runtime's own threads.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,7 +13,7 @@ use protocol::Evidence;
 use crate::refusal::{missing, refusal};
 use crate::{FileAccess, ToolContext, ToolError, ToolOutput};
 
-/// Runs work with files on a thread that may block. When the call is dropped, the work's token is cancelled.
+/// Runs file operations on a thread that may block. When the call is dropped, the work's token is cancelled.
 pub(crate) async fn blocking<T: Send + 'static>(
     cx: &ToolContext,
     work: impl FnOnce(&ToolContext) -> Result<T, ToolError> + Send + 'static,
@@ -25,24 +24,24 @@ pub(crate) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(move || work(&cx)).await.map_err(ToolError::broken)?
 }
 
-/// How much text a tool collects before it stops: the output's limit, less one more line and a note.
+/// How much text a tool collects before it stops: the output limit, less one more line and a note.
 pub(crate) fn text_budget(cx: &ToolContext) -> usize {
     cx.limits.output.saturating_sub(cx.limits.line + 512)
 }
 
-/// The path as a model writes it: relative to the working folder when it is below it.
+/// The path for display: relative to the working folder when below it.
 pub(crate) fn display_path(cx: &ToolContext, path: &Path) -> String {
     let below = path.strip_prefix(cx.workspace.cwd()).unwrap_or(path);
     if below.as_os_str().is_empty() { ".".to_owned() } else { one_line(&below.display().to_string()) }
 }
 
-/// The name with its control characters escaped: one that holds a line end must not pass for two.
+/// The name with control characters escaped: a name with a line break must not look like two.
 pub(crate) fn one_line(name: &str) -> String {
-    name.chars().fold(String::with_capacity(name.len()), |mut line, letter| {
-        if letter.is_control() {
-            line.extend(letter.escape_default())
+    name.chars().fold(String::with_capacity(name.len()), |mut line, character| {
+        if character.is_control() {
+            line.extend(character.escape_default())
         } else {
-            line.push(letter)
+            line.push(character)
         }
         line
     })
@@ -58,7 +57,7 @@ pub(crate) fn changed_output<'a>(
     ToolOutput { evidence, ..ToolOutput::text(text, cx) }
 }
 
-/// A place that the call may use. There is no other way to a file, and every use asks again.
+/// A path that the call may use. Files are only reached through it, and every use checks again.
 #[derive(Debug)]
 pub(crate) struct PermittedPath {
     place: CheckedPath,
@@ -66,11 +65,11 @@ pub(crate) struct PermittedPath {
 }
 
 impl PermittedPath {
-    /// The place, if the call may use it.
-    fn of(cx: &ToolContext, place: CheckedPath, how: FileAccess) -> Result<PermittedPath, ToolError> {
-        let granted = PermittedPath { place, access: how };
-        granted.recheck(cx)?;
-        Ok(granted)
+    /// The path, if the call may use it.
+    fn of(cx: &ToolContext, place: CheckedPath, access: FileAccess) -> Result<PermittedPath, ToolError> {
+        let permitted = PermittedPath { place, access };
+        permitted.recheck(cx)?;
+        Ok(permitted)
     }
 
     /// The absolute path, without links in it.
@@ -78,42 +77,41 @@ impl PermittedPath {
         self.place.path()
     }
 
-    /// Whether anything is there.
+    /// Whether it exists.
     pub(crate) fn exists(&self) -> bool {
         self.place.exists()
     }
 
-    /// The place, if the call may still use it. Using it follows no links, so the path that is asked about is the one
-    /// that is opened.
+    /// The path, if the call may still use it. Its use follows no links, so the checked path is the opened one.
     fn recheck(&self, cx: &ToolContext) -> Result<&CheckedPath, ToolError> {
         cx.access_guard.check(self.place.path(), self.access)?;
         Ok(&self.place)
     }
 }
 
-/// Finds a path's place in the workspace, if the call may use it.
-pub(crate) fn resolve(cx: &ToolContext, path: &str, how: FileAccess) -> Result<PermittedPath, ToolError> {
+/// Resolves a path in the workspace, if the call may use it.
+pub(crate) fn resolve(cx: &ToolContext, path: &str, access: FileAccess) -> Result<PermittedPath, ToolError> {
     let place = cx.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
-    PermittedPath::of(cx, place, how)
+    PermittedPath::of(cx, place, access)
 }
 
-/// Finds the place of something to be read that must be there.
+/// Resolves a path to read, which must exist.
 pub(crate) fn resolve_existing(cx: &ToolContext, path: &str) -> Result<PermittedPath, ToolError> {
     let place = resolve(cx, path, FileAccess::Read)?;
     if place.exists() { Ok(place) } else { Err(missing(cx, place.path())) }
 }
 
-/// What became of a file that a walk came across.
+/// The result of checking a file in a walk.
 pub(crate) enum WalkedFile<T> {
     /// The call may read it.
     Permitted(T),
     /// The call may not.
     LeftOut,
-    /// It is not there any more, or something else is.
+    /// It is gone or has been replaced by something else.
     Missing,
 }
 
-/// Looks at a file that a walk came across. The walk went by names, which may lead elsewhere by now.
+/// Checks a file found by a walk. The walk used names, which may lead elsewhere by now.
 pub(crate) fn check_walked(cx: &ToolContext, path: &Path) -> WalkedFile<PermittedPath> {
     match cx.workspace.place(path).filter(|place| place.stamp().is_ok()) {
         Some(place) => {
@@ -123,8 +121,8 @@ pub(crate) fn check_walked(cx: &ToolContext, path: &Path) -> WalkedFile<Permitte
     }
 }
 
-/// Opens a file that a walk came across, to read it in parts. Its path is asked about once, and then the file that is
-/// open: a search through many files does little else.
+/// Opens a file found by a walk, to read it in parts. It checks the path once, and then the open file: a search through
+/// many files does little else.
 pub(crate) fn open_walked(cx: &ToolContext, path: &Path) -> WalkedFile<io::Result<File>> {
     let Some(place) = cx.workspace.place(path) else { return WalkedFile::Missing };
     if cx.access_guard.check_name(place.path(), FileAccess::Read).is_err() {
@@ -144,7 +142,7 @@ pub(crate) fn open_walked(cx: &ToolContext, path: &Path) -> WalkedFile<io::Resul
     }
 }
 
-/// The line that says how many files a call did not show; nothing if it showed all.
+/// The note of how many files a call did not show; empty if it showed all.
 pub(crate) fn left_out_note(count: usize) -> String {
     match count {
         0 => String::new(),
@@ -153,15 +151,15 @@ pub(crate) fn left_out_note(count: usize) -> String {
     }
 }
 
-/// What is at a place.
+/// What a path leads to.
 pub(crate) enum OpenedPath {
-    /// A file to be read.
+    /// A file to read.
     File(FileReader),
     /// A folder.
     Folder,
 }
 
-/// A file to be read from its start.
+/// A file to read from its start.
 pub(crate) struct FileReader {
     /// Its bytes.
     pub(crate) bytes: Box<dyn BufRead>,
@@ -169,9 +167,9 @@ pub(crate) struct FileReader {
     pub(crate) stamp: FileStamp,
 }
 
-/// Opens what is at a place.
-pub(crate) fn open(cx: &ToolContext, granted: &PermittedPath) -> Result<OpenedPath, ToolError> {
-    let place = granted.recheck(cx)?;
+/// Opens a file, or reports a folder.
+pub(crate) fn open(cx: &ToolContext, permitted: &PermittedPath) -> Result<OpenedPath, ToolError> {
+    let place = permitted.recheck(cx)?;
     match place.read(cx.limits.file) {
         Ok(file) => Ok(OpenedPath::File(FileReader { bytes: Box::new(Cursor::new(file.bytes)), stamp: file.stamp })),
         Err(FileError::TooLarge { .. }) => open_large(cx, place),
@@ -180,33 +178,33 @@ pub(crate) fn open(cx: &ToolContext, granted: &PermittedPath) -> Result<OpenedPa
     }
 }
 
-/// Opens a file too large to be held.
+/// Opens a file that is too large to hold in memory.
 fn open_large(cx: &ToolContext, place: &CheckedPath) -> Result<OpenedPath, ToolError> {
     let (file, found) = place.open().map_err(|error| refusal(cx, place, error))?;
     Ok(OpenedPath::File(FileReader { bytes: Box::new(BufReader::new(file)), stamp: FileStamp::of(&found) }))
 }
 
 /// Opens a folder to list it.
-pub(crate) fn list(cx: &ToolContext, granted: &PermittedPath) -> Result<OpenFolder, ToolError> {
-    let place = granted.recheck(cx)?;
+pub(crate) fn list(cx: &ToolContext, permitted: &PermittedPath) -> Result<OpenFolder, ToolError> {
+    let place = permitted.recheck(cx)?;
     place.folder().map_err(|error| refusal(cx, place, error))
 }
 
-/// Reads a file that will be changed.
-pub(crate) fn read(cx: &ToolContext, granted: &PermittedPath) -> Result<FileBytes, ToolError> {
-    let place = granted.recheck(cx)?;
+/// Reads a file that is to be changed.
+pub(crate) fn read(cx: &ToolContext, permitted: &PermittedPath) -> Result<FileBytes, ToolError> {
+    let place = permitted.recheck(cx)?;
     place.read(cx.limits.file).map_err(|error| refusal(cx, place, error))
 }
 
-/// Writes a file, making its folders when it is new. The agent has then seen it as it is.
+/// Writes a file, creating missing folders when it is new, and records its new state as seen by the agent.
 pub(crate) fn write(
     cx: &ToolContext,
-    granted: &PermittedPath,
+    permitted: &PermittedPath,
     bytes: &[u8],
     expect: ExpectedContent,
 ) -> Result<(), ToolError> {
-    let _turn = lock_file(&granted.place);
-    let place = granted.recheck(cx)?;
+    let _turn = lock_file(&permitted.place);
+    let place = permitted.recheck(cx)?;
     if matches!(expect, ExpectedContent::New) {
         cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
     }
@@ -215,35 +213,35 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Removes a file that is still as `stamp` says.
-pub(crate) fn remove(cx: &ToolContext, granted: &PermittedPath, stamp: FileStamp) -> Result<(), ToolError> {
-    let _turn = lock_file(&granted.place);
-    let place = granted.recheck(cx)?;
+/// Removes a file if it still matches `stamp`.
+pub(crate) fn remove(cx: &ToolContext, permitted: &PermittedPath, stamp: FileStamp) -> Result<(), ToolError> {
+    let _turn = lock_file(&permitted.place);
+    let place = permitted.recheck(cx)?;
     place.remove(ExpectedContent::Unchanged(stamp)).map_err(|error| refusal(cx, place, error))?;
     cx.stamps.forget(place.path());
     Ok(())
 }
 
-/// Writes a new file with a mode, making its folders.
+/// Writes a new file with a mode, creating missing folders.
 pub(crate) fn write_with_mode(
     cx: &ToolContext,
-    granted: &PermittedPath,
+    permitted: &PermittedPath,
     bytes: &[u8],
     mode: u32,
 ) -> Result<(), ToolError> {
-    let _turn = lock_file(&granted.place);
-    let place = granted.recheck(cx)?;
+    let _turn = lock_file(&permitted.place);
+    let place = permitted.recheck(cx)?;
     cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
     let stamp = place.write_new(bytes, mode).map_err(|error| refusal(cx, place, error))?;
     cx.stamps.record(place.path(), stamp);
     Ok(())
 }
 
-/// Agents of one process take turns at a file, so that comparing it and replacing it are one step among them.
+/// Locks a file among the agents of this process, so that comparing and replacing it are one step.
 fn lock_file(place: &CheckedPath) -> MutexGuard<'static, ()> {
-    static TURNS: [Mutex<()>; 32] = [const { Mutex::new(()) }; 32];
+    static LOCKS: [Mutex<()>; 32] = [const { Mutex::new(()) }; 32];
     let mut hasher = DefaultHasher::new();
     place.path().hash(&mut hasher);
-    let lane = hasher.finish() as usize % TURNS.len();
-    TURNS[lane].lock().unwrap_or_else(PoisonError::into_inner)
+    let lane = hasher.finish() as usize % LOCKS.len();
+    LOCKS[lane].lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,5 @@
-//! The floor of the adapters bench: what an SDK starts when nothing is behind it. It says the same words to every message,
-//! keeps nothing and asks no model. Started with `--headless` it speaks as the Copilot family does, else as the Claude
-//! family.
+//! The floor of the adapters bench: an adapter that does nothing. It gives the same answer to every message, stores
+//! nothing and calls no model. With `--headless` it speaks Copilot's protocol, else Claude's.
 
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
@@ -15,13 +14,13 @@ fn main() {
     if std::env::args().any(|argument| argument == "--headless") { copilot(input) } else { claude(input) }
 }
 
-/// One object a line.
+/// Claude's protocol: one JSON object per line.
 fn claude(input: impl BufRead) {
     for line in input.lines() {
-        let Ok(said) = serde_json::from_str::<Value>(&line.unwrap()) else { continue };
-        match said["type"].as_str() {
+        let Ok(message) = serde_json::from_str::<Value>(&line.unwrap()) else { continue };
+        match message["type"].as_str() {
             Some("control_request") => {
-                let response = json!({ "subtype": "success", "request_id": said["request_id"], "response": {} });
+                let response = json!({ "subtype": "success", "request_id": message["request_id"], "response": {} });
                 write_line(&json!({ "type": "control_response", "response": response }));
             }
             Some("user") => turn(),
@@ -47,7 +46,7 @@ fn write_line(frame: &Value) {
     writeln!(out, "{frame}").and_then(|()| out.flush()).unwrap_or_default();
 }
 
-/// JSON-RPC in counted frames.
+/// Copilot's protocol: JSON-RPC in frames with a length.
 fn copilot(mut input: impl BufRead) {
     while let Some(call) = frame(&mut input) {
         let (id, params) = (&call["id"], &call["params"]);
@@ -73,10 +72,10 @@ fn copilot(mut input: impl BufRead) {
     }
 }
 
-fn event(session: &Value, number: u8, kind: &str, about: &Value) {
+fn event(session: &Value, number: u8, kind: &str, data: &Value) {
     let id = format!("0198c0de-0000-7000-8000-00000000000{number}");
     let event = json!({
-        "id": id, "timestamp": "2026-01-01T00:00:00.000Z", "parentId": null, "type": kind, "data": about,
+        "id": id, "timestamp": "2026-01-01T00:00:00.000Z", "parentId": null, "type": kind, "data": data,
     });
     let params = json!({ "sessionId": session, "event": event });
     write_frame(&json!({ "jsonrpc": "2.0", "method": "session.event", "params": params }));

@@ -1,5 +1,5 @@
 //! The floor of the fan-out bench: the requests that Bosun makes, byte for byte, and the shell commands that it runs,
-//! with nothing around them. A parent asks once, its workers work at the same time, and the parent asks once more.
+//! and nothing else. A parent sends one request, its workers run in parallel, and the parent sends another.
 
 #![expect(clippy::print_stderr, clippy::unwrap_used, reason = "a bench fails by panicking")]
 
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What every worker uses.
+/// Context shared by all workers.
 struct WorkerContext {
     client: HttpClient,
     url: String,
@@ -72,7 +72,7 @@ impl WorkerContext {
         while answer.chunk().await.unwrap().is_some() {}
     }
 
-    /// Runs the command and reads what it prints.
+    /// Runs the command and reads its output.
     async fn run(&self) {
         let output = Command::new("sh").args(["-c", &self.command]).stdin(Stdio::null()).output().await.unwrap();
         assert!(output.status.success(), "{output:?}");

@@ -1,4 +1,4 @@
-//! Several sessions at once in one process, each with the same prompt to a model server, for tests of what processes
+//! Runs several sessions at once in one process, each with the same prompt to a model server, to test what processes
 //! share.
 
 #![expect(clippy::print_stderr, clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -24,12 +24,12 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let settings = settings(Path::new(home), Path::new(folder), url);
-    let clock = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    clock.block_on(join_all((0..count.parse().unwrap()).map(|_: usize| play(settings.clone()))));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(join_all((0..count.parse().unwrap()).map(|_: usize| play(settings.clone()))));
     ExitCode::SUCCESS
 }
 
-/// One session from its prompt to its rest; panics unless it completes.
+/// Runs a session from its prompt until it is idle; panics unless it completes.
 async fn play(settings: SessionSettings) {
     let session = Session::open(settings, SessionStart::New).await.unwrap();
     session.send("go", MailDelivery::FollowUp).await.unwrap();

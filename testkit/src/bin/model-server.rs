@@ -1,6 +1,6 @@
 //! The test kit's model server as a process, for benches and for tests in other languages.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a process that tells its address, or why it has none")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "prints its address, or why it has none")]
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,14 +13,14 @@ usage: model-server --script FILE [FLAG VALUE]...
 
   --script FILE       the YAML script that answers
   --port PORT         the port on 127.0.0.1; any free one when it is 0 or absent
-  --rate N            answers N requests a second, the others with 429 and Retry-After
+  --rate N            answers N requests per second, the others with 429 and Retry-After
   --rate-silent N     the same without Retry-After
-  --latency TIME      waits so long before each answer: 50ms, 2s
-  --context TOKENS    takes no conversation of more tokens
-  --key KEY           takes no other key
-  --bodies FOLDER     writes the body of each request into a file there
-  --models A,B        the models that it lists
-  --wire-faults PLAN  what goes wrong, by the number of the request: 1=FAULT,2..4=FAULT,%5=FAULT,*=FAULT
+  --latency TIME      waits this long before each answer: 50ms, 2s
+  --context TOKENS    refuses conversations with more tokens
+  --key KEY           refuses any other key
+  --bodies FOLDER     writes the body of each request to a file in this folder
+  --models A,B        the models to list
+  --wire-faults PLAN  faults by request number: 1=FAULT,2..4=FAULT,%5=FAULT,*=FAULT
 
 faults: hang close html too-long empty bad-sse bad-json endless endless-line status:CODE status:CODE:TIME quota:TIME
         model:NAME drip:byte:TIME drip:event:TIME, and cut: or end: before bytes:N events:N call";
@@ -48,13 +48,13 @@ fn setup(arguments: &[String]) -> Result<ServerSetup, String> {
     }
     let script = pairs.iter().find(|[flag, _]| flag == "--script").ok_or("--script is missing")?;
     let script = ScriptModel::load(Path::new(&script[1])).map_err(|error| error.to_string())?;
-    // A process that answers benches for hours must not remember them.
+    // A process that serves benches for hours must not keep every request.
     pairs.iter().try_fold(ServerSetup::new(script).keep(RequestRetention::Totals), |setup, [flag, value]| {
         apply(setup, flag, value)?.ok_or_else(|| format!("{flag} cannot be `{value}`"))
     })
 }
 
-/// The setup with one flag more; none when the value makes no sense.
+/// Applies one flag; returns `None` if its value is not valid.
 fn apply(setup: ServerSetup, flag: &str, value: &str) -> Result<Option<ServerSetup>, String> {
     Ok(match flag {
         "--script" => Some(setup),

@@ -1,4 +1,4 @@
-//! Harm done to files.
+//! Damages files.
 
 use std::fs::OpenOptions;
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub fn truncate(path: &Path, length: u64) {
     OpenOptions::new().write(true).open(path).unwrap().set_len(length).unwrap();
 }
 
-/// Overwrites a part of a file with bytes that mean nothing.
+/// Overwrites a part of a file with garbage.
 #[track_caller]
 pub fn garble(path: &Path, part: Range<usize>) {
     let noise: Vec<u8> = part.clone().map(|at| (at.wrapping_mul(167) >> 3) as u8 ^ 0xA5).collect();
@@ -19,7 +19,7 @@ pub fn garble(path: &Path, part: Range<usize>) {
     file.write_all_at(&noise, part.start as u64).unwrap();
 }
 
-/// Writes another number where SQLite keeps the version of a file's form.
+/// Changes SQLite's user version, which holds the format version of a file.
 #[track_caller]
 pub fn set_format(path: &Path, version: u32) {
     let file = OpenOptions::new().write(true).open(path).unwrap();

@@ -1,4 +1,4 @@
-//! A disk so small that it can be filled.
+//! A disk small enough to be filled.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,7 +14,7 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts a disk of this many KiB on an existing folder; none where only root may do that and root is not here.
+    /// Mounts a disk of this many KiB on an existing folder; `None` if the test does not run as root.
     pub fn mount(root: &Path, kib: u32) -> Option<SmallDisk> {
         let options = format!("size={kib}k,mode=700");
         let mount = || Command::new("mount").args(["-t", "tmpfs", "-o", &options, "none"]).arg(root).status();
@@ -22,21 +22,21 @@ impl SmallDisk {
         mounted.then(|| SmallDisk { root: root.to_owned() })
     }
 
-    /// Takes no more writes from now on.
+    /// Makes it read-only.
     #[track_caller]
     pub fn seal(&self) {
         let sealed = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.root).status().unwrap();
         assert!(sealed.success(), "{} cannot be made read-only", self.root.display());
     }
 
-    /// Takes writes again.
+    /// Makes it writable again.
     #[track_caller]
     pub fn unseal(&self) {
         let opened = Command::new("mount").args(["-o", "remount,rw"]).arg(&self.root).status().unwrap();
         assert!(opened.success(), "{} cannot be made writable", self.root.display());
     }
 
-    /// Takes every free byte, until the ballast is dropped.
+    /// Fills every free byte until the ballast is dropped.
     pub fn fill(&self) -> Ballast {
         let path = self.root.join("ballast");
         let mut file = File::create(&path).unwrap();
@@ -54,7 +54,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// What fills a disk; dropping it frees the space.
+/// A file that fills a disk; dropping it frees the space.
 #[derive(Debug)]
 pub struct Ballast {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! A home, a folder to work in, and the binary.
+//! A home, a working folder, and the binary.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -29,37 +29,37 @@ enum User {
 }
 
 impl BinaryFixture {
-    /// A stage for the binary at this path.
+    /// A fixture for the binary at this path.
     pub fn new(program: &str) -> BinaryFixture {
         let base = tempfile::Builder::new().prefix("bosun-").tempdir().unwrap();
         fs::create_dir(base.path().join("work")).unwrap();
         BinaryFixture { program: program.into(), user: User::Same, disk: None, base }
     }
 
-    /// A stage whose binary runs as an ordinary user, even when root tests it.
+    /// A fixture whose binary runs as an ordinary user, even if the tests run as root.
     pub fn of_ordinary_user(program: &str) -> BinaryFixture {
-        let stage = BinaryFixture::new(program);
+        let fixture = BinaryFixture::new(program);
         if !is_root() {
-            return stage;
+            return fixture;
         }
         // The user may not be allowed into the folder that the binary is in.
-        let program = stage.base.path().join("bosun");
-        fs::copy(&stage.program, &program).unwrap();
-        for path in [stage.base.path(), &stage.folder()] {
+        let program = fixture.base.path().join("bosun");
+        fs::copy(&fixture.program, &program).unwrap();
+        for path in [fixture.base.path(), &fixture.folder()] {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        BinaryFixture { program, user: User::Nobody, ..stage }
+        BinaryFixture { program, user: User::Nobody, ..fixture }
     }
 
-    /// A stage whose home is a disk of this many KiB; none where no disk can be mounted.
+    /// A fixture whose home is a disk of this many KiB; `None` if no disk can be mounted.
     pub fn on_small_disk(program: &str, kib: u32) -> Option<BinaryFixture> {
-        let stage = BinaryFixture::new(program);
-        fs::create_dir(stage.home()).unwrap();
-        let disk = SmallDisk::mount(&stage.home(), kib)?;
-        Some(BinaryFixture { disk: Some(disk), ..stage })
+        let fixture = BinaryFixture::new(program);
+        fs::create_dir(fixture.home()).unwrap();
+        let disk = SmallDisk::mount(&fixture.home(), kib)?;
+        Some(BinaryFixture { disk: Some(disk), ..fixture })
     }
 
-    /// The binary itself, where its user can start it.
+    /// The path of the binary, accessible to its user.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -78,7 +78,7 @@ impl BinaryFixture {
         self.base.path().join("work")
     }
 
-    /// The disk that its home is.
+    /// The disk of its home.
     pub fn disk(&self) -> &SmallDisk {
         self.disk.as_ref().unwrap()
     }
@@ -88,23 +88,23 @@ impl BinaryFixture {
         self.folder().join(name)
     }
 
-    /// Writes the script that answers from now on, unless an invocation names another model.
+    /// Writes the script that plays the model, unless an invocation names another one.
     pub fn script(&self, text: &str) -> &BinaryFixture {
         fs::write(self.script_path(), text).unwrap();
         self
     }
 
-    /// Where that script is.
+    /// The path of that script.
     pub fn script_path(&self) -> PathBuf {
         self.base.path().join("model.yaml")
     }
 
-    /// The binary with these arguments, the stage's home, folder and script, and nothing else of the environment.
+    /// The binary with these arguments and the fixture's home, folder and script, in an otherwise empty environment.
     pub fn bosun<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> BinaryInvocation {
         self.invocation(&self.program).args(args)
     }
 
-    /// Any program in the surroundings of the binary.
+    /// Any program in the environment of the binary.
     pub(super) fn invocation(&self, program: &Path) -> BinaryInvocation {
         let model = format!("script/{}", self.script_path().display());
         let mut invocation = BinaryInvocation::new(program, &self.folder())
@@ -122,12 +122,12 @@ impl BinaryFixture {
         self.bosun(["-p", text, "--allow-all"])
     }
 
-    /// The same with a model that a server plays, such as `anthropic/test-model`.
+    /// The binary with a prompt, every permission, and a model that a server plays, such as `anthropic/test-model`.
     pub fn prompt_over(&self, server: &ModelServer, model: &str, text: &str) -> BinaryInvocation {
         self.prompt(text).against(server).env("BOSUN_MODEL", model)
     }
 
-    /// The sessions as `sessions list --json` tells them, newest first.
+    /// The output of `sessions list --json`, newest first.
     #[track_caller]
     pub fn sessions(&self) -> Vec<Value> {
         self.bosun(["sessions", "list", "--json"]).run().expect(0).json().as_array().unwrap().clone()
@@ -139,19 +139,19 @@ impl BinaryFixture {
         self.sessions()[0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// A session's log as `sessions export` gives it.
+    /// A session's log from `sessions export`.
     #[track_caller]
     pub fn log(&self, id: &str) -> Vec<Envelope> {
         let exported = self.bosun(["sessions", "export", id, "--format", "json"]).run().expect(0);
         serde_json::from_str(&exported.stdout).unwrap()
     }
 
-    /// The folder that holds a session.
+    /// The folder of a session.
     pub fn session_dir(&self, id: &str) -> PathBuf {
         self.home().join("sessions").join(id)
     }
 
-    /// The file that holds a session.
+    /// The database of a session.
     pub fn session_db(&self, id: &str) -> PathBuf {
         self.session_dir(id).join("session.db")
     }

@@ -1,4 +1,4 @@
-//! One start of the binary, before it happens.
+//! An invocation of the binary that has not started yet.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::{BinaryExit, RunningBinary};
 use crate::server::ModelServer;
 
-/// The binary with its arguments and surroundings.
+/// The binary with its arguments and environment.
 #[derive(Debug)]
 #[must_use = "nothing runs before `run` or `start`"]
 pub struct BinaryInvocation {
@@ -20,7 +20,7 @@ pub struct BinaryInvocation {
 }
 
 impl BinaryInvocation {
-    /// The key that [`BinaryInvocation::against`] gives it.
+    /// The key that [`BinaryInvocation::against`] sets.
     pub const KEY: &str = "sk-test-0123456789";
 
     pub(super) fn new(program: &Path, folder: &Path) -> BinaryInvocation {
@@ -41,7 +41,7 @@ impl BinaryInvocation {
         self
     }
 
-    /// Lets it ask this server for every model, with a key for each provider.
+    /// Points all providers to this server, with a key for each.
     pub fn against(self, server: &ModelServer) -> BinaryInvocation {
         self.env("ANTHROPIC_BASE_URL", server.url())
             .env("ANTHROPIC_API_KEY", BinaryInvocation::KEY)
@@ -49,7 +49,7 @@ impl BinaryInvocation {
             .env("OPENAI_API_KEY", BinaryInvocation::KEY)
     }
 
-    /// Takes an environment variable away.
+    /// Removes an environment variable.
     pub fn without_env(mut self, name: &str) -> BinaryInvocation {
         self.command.env_remove(name);
         self
@@ -61,13 +61,13 @@ impl BinaryInvocation {
         self
     }
 
-    /// What it reads from stdin, which is empty otherwise.
+    /// Sets its stdin, which is empty otherwise.
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> BinaryInvocation {
         self.stdin = bytes.into();
         self
     }
 
-    /// Gives it a stdout that nobody reads any more.
+    /// Gives it a stdout whose reader is closed.
     pub fn with_closed_stdout(mut self) -> BinaryInvocation {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -81,8 +81,8 @@ impl BinaryInvocation {
         self
     }
 
-    /// Keeps no output, so that nothing has to wait for processes that hold the streams open.
-    pub fn unheard(mut self) -> BinaryInvocation {
+    /// Discards the output, so that nothing waits for processes that keep the streams open.
+    pub fn discard_output(mut self) -> BinaryInvocation {
         (self.stdout, self.stderr) = (Stdio::null(), Stdio::null());
         self
     }

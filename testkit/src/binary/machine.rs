@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The user that owns nothing, and its group.
+/// The user `nobody`, and its group.
 pub const NOBODY: u32 = 65534;
 
 /// Whether the tests run as root.
@@ -14,7 +14,7 @@ pub fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Looks until `done` says so; fails when it has not after `limit`.
+/// Polls until `done` returns true; fails after `limit`.
 #[track_caller]
 pub fn within(limit: Duration, what: &str, mut done: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -24,17 +24,17 @@ pub fn within(limit: Duration, what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A number of seconds to sleep that no other sleeper on this machine has.
+/// A number of seconds to sleep that no other `sleep` on this machine uses.
 pub fn unique_sleep() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("1000.{}{:05}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The command lines of living processes that hold these words.
-pub fn commands_with(words: &str) -> Vec<String> {
+/// The command lines of living processes that contain this text.
+pub fn commands_with(text: &str) -> Vec<String> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = pids.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    numbers.filter_map(|pid| living_command(&pid)).filter(|command| command.contains(words)).collect()
+    numbers.filter_map(|pid| living_command(&pid)).filter(|command| command.contains(text)).collect()
 }
 
 fn living_command(pid: &str) -> Option<String> {

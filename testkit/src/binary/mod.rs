@@ -1,13 +1,13 @@
-//! The real binary, driven as a person or a machine would drive it.
+//! The real binary, driven as a person or a program would drive it.
 //!
-//! Every [`Stage`] has a home and a folder of its own and is gone when the test is. Nothing here waits for a fixed
-//! time: whatever is awaited is looked for again and again until a deadline, which fails the test.
+//! Every [`BinaryFixture`] has its own home and folder, which are removed when the test ends. Nothing here waits for a
+//! fixed time: conditions are polled until a deadline, which fails the test.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "a test fails by panicking, and stands outside what it tests"
+    reason = "a test fails by panicking, and is not part of what it tests"
 )]
 
 mod damage;
@@ -27,5 +27,5 @@ pub use machine::{NOBODY, commands_with, is_root, unique_sleep, within};
 pub use running::{BinaryExit, ProcessSignal, RunningBinary};
 pub use tmux::Tmux;
 
-/// How long anything may take before a test gives up on it.
+/// How long anything may take before a test fails.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! The binary while it runs, and how it ended.
+//! The running binary, and how it ended.
 
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -11,24 +11,24 @@ use serde_json::Value;
 
 use super::{PATIENCE, within};
 
-/// What can be sent to a process.
+/// Signals for a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessSignal {
-    /// What Ctrl-C sends.
+    /// Sent by Ctrl-C.
     Interrupt,
-    /// What asks it to end.
+    /// Asks it to end.
     Terminate,
-    /// What a closed terminal sends.
+    /// Sent when a terminal closes.
     HangUp,
-    /// What it cannot refuse.
+    /// Cannot be caught.
     Kill,
-    /// What a machine that goes to sleep does to it.
+    /// Suspends it, as a machine that goes to sleep does.
     Stop,
-    /// What wakes it.
+    /// Resumes it.
     Continue,
 }
 
-/// The binary while it runs. It is killed when it is dropped before its end.
+/// The running binary. Dropping it before its end kills it.
 #[derive(Debug)]
 pub struct RunningBinary {
     child: Child,
@@ -41,7 +41,7 @@ impl RunningBinary {
     #[track_caller]
     pub(super) fn new(mut child: Child, stdin: Vec<u8>) -> RunningBinary {
         let mut input = child.stdin.take().unwrap();
-        // On a thread of its own: it may never read what it is given.
+        // On its own thread: the binary may never read its input.
         thread::spawn(move || input.write_all(&stdin));
         let (stdout, stderr) = (StreamReader::new(child.stdout.take()), StreamReader::new(child.stderr.take()));
         RunningBinary { child, began: Instant::now(), stdout, stderr }
@@ -68,44 +68,44 @@ impl RunningBinary {
         assert!(sent.success(), "{name} could not be sent to {pid}");
     }
 
-    /// What it has written to stdout so far.
+    /// Its stdout so far.
     pub fn stdout(&self) -> String {
         self.stdout.heard()
     }
 
-    /// What it has written to stderr so far.
+    /// Its stderr so far.
     pub fn stderr(&self) -> String {
         self.stderr.heard()
     }
 
-    /// Waits until stderr holds these words.
+    /// Waits until stderr contains this text.
     #[track_caller]
-    pub fn await_stderr(&self, words: &str) {
-        self.await_words(words, || self.stderr());
+    pub fn await_stderr(&self, text: &str) {
+        self.await_words(text, || self.stderr());
     }
 
-    /// Waits until stdout holds these words, such as the type of an event.
+    /// Waits until stdout contains this text, such as the type of an event.
     #[track_caller]
-    pub fn await_stdout(&self, words: &str) {
-        self.await_words(words, || self.stdout());
+    pub fn await_stdout(&self, text: &str) {
+        self.await_words(text, || self.stdout());
     }
 
     #[track_caller]
-    fn await_words(&self, words: &str, heard: impl Fn() -> String) {
-        within(PATIENCE, &format!("it says `{words}`"), || heard().contains(words));
+    fn await_words(&self, text: &str, output: impl Fn() -> String) {
+        within(PATIENCE, &format!("it says `{text}`"), || output().contains(text));
     }
 
-    /// Waits for its end, whatever brings it. One that still says something may take its time.
+    /// Waits for its end. The deadline starts anew with each output.
     #[track_caller]
     pub fn wait(mut self) -> BinaryExit {
-        let (mut said, mut silent_since) = (0, Instant::now());
+        let (mut seen, mut silent_since) = (0, Instant::now());
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            let says = self.stdout.len() + self.stderr.len();
-            if says > said {
-                (said, silent_since) = (says, Instant::now());
+            let length = self.stdout.len() + self.stderr.len();
+            if length > seen {
+                (seen, silent_since) = (length, Instant::now());
             }
             assert!(silent_since.elapsed() < PATIENCE, "it neither ends nor says anything:\n{}", self.stderr());
             thread::sleep(Duration::from_millis(5));
@@ -117,16 +117,16 @@ impl RunningBinary {
 
 impl Drop for RunningBinary {
     fn drop(&mut self) {
-        // One that has ended cannot be killed, and need not be.
+        // Killing fails if it has already ended.
         let _ended = self.child.kill();
         let _reaped = self.child.wait();
     }
 }
 
-/// How the binary ended, and what it said.
+/// How the binary ended, and its output.
 #[derive(Debug)]
 pub struct BinaryExit {
-    /// How.
+    /// The exit status.
     pub status: ExitStatus,
     /// All of stdout.
     pub stdout: String,
@@ -137,7 +137,7 @@ pub struct BinaryExit {
 }
 
 impl BinaryExit {
-    /// Its exit code; none if a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
     }
@@ -157,10 +157,10 @@ impl BinaryExit {
         self
     }
 
-    /// Fails unless stderr holds all of these words.
+    /// Fails unless stderr contains all of these texts.
     #[track_caller]
-    pub fn says(self, words: &[&str]) -> BinaryExit {
-        let missing: Vec<_> = words.iter().filter(|words| !self.stderr.contains(**words)).collect();
+    pub fn says(self, texts: &[&str]) -> BinaryExit {
+        let missing: Vec<_> = texts.iter().filter(|text| !self.stderr.contains(**text)).collect();
         assert!(missing.is_empty(), "{missing:?} not said: {self:#?}");
         self
     }
@@ -171,7 +171,7 @@ impl BinaryExit {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// Stdout as one JSON value a line.
+    /// Stdout as one JSON value per line.
     #[track_caller]
     pub fn json_lines(&self) -> Vec<Value> {
         let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -179,7 +179,7 @@ impl BinaryExit {
     }
 }
 
-/// Hears one stream to its end.
+/// Reads a stream to its end on a thread.
 #[derive(Debug)]
 struct StreamReader {
     heard: Arc<Mutex<Vec<u8>>>,
@@ -204,7 +204,7 @@ impl StreamReader {
         self.heard.lock().unwrap().len()
     }
 
-    /// Everything, once every process that holds the stream has closed it.
+    /// The whole output, once every process has closed the stream.
     #[track_caller]
     fn end(&mut self) -> String {
         if let Some(listener) = self.listener.take() {
@@ -214,9 +214,9 @@ impl StreamReader {
     }
 }
 
-fn listen(mut stream: impl Read, heard: &Mutex<Vec<u8>>) {
+fn listen(mut stream: impl Read, output: &Mutex<Vec<u8>>) {
     let mut bytes = [0; 8192];
     while let Ok(count @ 1..) = stream.read(&mut bytes) {
-        heard.lock().unwrap().extend_from_slice(&bytes[..count]);
+        output.lock().unwrap().extend_from_slice(&bytes[..count]);
     }
 }

@@ -1,4 +1,4 @@
-//! Programs written for the SDKs of other agents, which start the binary as if it were one of those.
+//! Programs written for the SDKs of other agents, which start the binary in place of those agents.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use super::{BinaryFixture, BinaryInvocation};
 
-/// Where `cargo xtask test` says that the SDKs are.
+/// The variable in which `cargo xtask test` passes the folder of the SDKs.
 const VARIABLE: &str = "BOSUN_SDKS";
 
-/// A Python program, with the SDKs within its reach. It finds the adapters by `CLAUDE_ADAPTER` and `COPILOT_ADAPTER`.
+/// A Python program with access to the SDKs. `CLAUDE_ADAPTER` and `COPILOT_ADAPTER` are the paths of the adapters.
 #[track_caller]
 pub fn python(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
     let python = installed("python/bin/python");
     with_adapters(stage, stage.invocation(&python).args([Path::new("-B"), program]))
 }
 
-/// A node program, with the SDKs within its reach. It finds the adapters by `CLAUDE_ADAPTER` and `COPILOT_ADAPTER`.
+/// A node program with access to the SDKs. `CLAUDE_ADAPTER` and `COPILOT_ADAPTER` are the paths of the adapters.
 ///
-/// Node looks for packages beside the program, so it runs a copy of the program's whole folder.
+/// Node searches for packages next to the program, so it runs a copy of the program's whole folder.
 #[track_caller]
 pub fn node(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
     let copy = stage.base().join("node");
@@ -33,7 +33,7 @@ pub fn node(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
     with_adapters(stage, stage.invocation(&on_path("node")).args([program]))
 }
 
-/// The folder with the adapters, as `bosun sdk install` makes it.
+/// The folder with the adapters, as created by `bosun sdk install`.
 #[track_caller]
 pub fn adapters(stage: &BinaryFixture) -> PathBuf {
     let adapters = stage.base().join("adapters");
@@ -59,12 +59,12 @@ fn installed(what: &str) -> PathBuf {
     path
 }
 
-/// Beside what was built: tests are in `target/debug/deps`.
+/// The default folder, next to the build: tests are in `target/debug/deps`.
 fn usual_place() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(3).unwrap().join("sdks")
 }
 
-/// A program of this machine, wherever the test's own path has it.
+/// A program of this machine, found on the test's own path.
 #[track_caller]
 fn on_path(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();

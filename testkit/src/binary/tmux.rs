@@ -1,4 +1,4 @@
-//! A terminal of the test's own, in which the binary runs and a person types.
+//! A terminal in which the binary runs and the test types.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{BinaryInvocation, PATIENCE, within};
 
-/// A tmux server with one window, gone when it is dropped.
+/// A tmux server with one window, stopped when dropped.
 #[derive(Debug)]
 pub struct Tmux {
     name: String,
@@ -23,7 +23,7 @@ impl Tmux {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("bosun-{}-{count}", std::process::id());
         let folder = tempfile::Builder::new().prefix("tmux-").tempdir().unwrap();
-        // What ends must stay readable.
+        // Keep the screen after the program ends.
         let settings = "set -g remain-on-exit on\nset -g history-limit 20000\nset -g escape-time 0\n";
         std::fs::write(folder.path().join("conf"), settings).unwrap();
         let tmux = Tmux { name, folder };
@@ -74,31 +74,31 @@ impl Tmux {
         self.run(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
     }
 
-    /// What the screen shows.
+    /// The text on the screen.
     #[track_caller]
     pub fn screen(&self) -> String {
         self.run(&["capture-pane", "-p"])
     }
 
-    /// What the screen shows and what has scrolled away.
+    /// The text on the screen and what has scrolled away.
     #[track_caller]
     pub fn history(&self) -> String {
         self.run(&["capture-pane", "-p", "-S", "-"])
     }
 
-    /// The same with the codes for colour.
+    /// The same with colour codes.
     #[track_caller]
     pub fn colours(&self) -> String {
         self.run(&["capture-pane", "-p", "-e", "-S", "-"])
     }
 
-    /// Waits until the screen shows these words.
+    /// Waits until the screen shows this text.
     #[track_caller]
-    pub fn shows(&self, words: &str) -> &Tmux {
-        self.until(words, |screen| screen.contains(words))
+    pub fn shows(&self, text: &str) -> &Tmux {
+        self.until(text, |screen| screen.contains(text))
     }
 
-    /// Waits until the screen is as it should be.
+    /// Waits until `done` accepts the screen.
     #[track_caller]
     pub fn until(&self, what: &str, mut done: impl FnMut(&str) -> bool) -> &Tmux {
         let mut screen = String::new();
@@ -111,15 +111,15 @@ impl Tmux {
         self
     }
 
-    /// Waits for the end of the binary; its exit code.
+    /// Waits for the end of the binary; returns its exit code.
     #[track_caller]
     pub fn ends(&self) -> i32 {
         let mut code = String::new();
         within(PATIENCE, "the end of the process", || {
             code = self.run(&["display-message", "-p", "#{pane_dead}#{pane_dead_status}"]);
             if code.trim() == "1" {
-                // It has ended and nobody knows how: tmux misses the end of a child that ends at the wrong moment, and
-                // looks again when another does.
+                // It has ended without an exit code: tmux misses a child that ends at the wrong moment, and looks again
+                // when another one ends.
                 self.run(&["run-shell", "true"]);
             }
             code.trim().len() > 1
@@ -127,8 +127,8 @@ impl Tmux {
         code.trim()[1..].parse().unwrap_or_else(|error| panic!("{error}: {code}\n{}", self.history()))
     }
 
-    /// Waits for the end of the binary, however it ends: what tmux writes on the screen then comes late or never when it
-    /// misses the end of its child.
+    /// Waits for the end of the binary without its exit code: what tmux writes on the screen then comes late or never
+    /// if it misses the end of its child.
     #[track_caller]
     pub fn is_over(&self) {
         within(PATIENCE, "the end of the process", || {
@@ -161,7 +161,7 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // A server whose only window is gone has ended already.
+        // A server whose only window is closed has already ended.
         let _ended = self.command().args(["kill-server"]).output();
     }
 }

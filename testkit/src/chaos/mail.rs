@@ -1,19 +1,19 @@
-//! Mail is read once or expires, and what one writes to another is read in the order it was written.
+//! Checks that mail is read once or expires, and that mail between two tasks is read in the order it was sent.
 
 use std::collections::BTreeMap;
 
 use protocol::{Envelope, Event, MailBody, MailDelivery, MailId, Principal, TaskId};
 
-/// How much mail a log has.
+/// The mail in a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MailCount {
-    /// Accepted, results included.
+    /// Accepted, including results.
     pub admitted: usize,
-    /// Messages of people and agents among it.
+    /// Accepted messages of people and agents.
     pub letters: usize,
     /// Read.
     pub delivered: usize,
-    /// Never to be read.
+    /// Expired.
     pub expired: usize,
 }
 
@@ -24,7 +24,7 @@ impl MailCount {
     }
 }
 
-/// Who writes to whom, and when it may be read: within it, mail is read in the order it was written.
+/// Sender, recipient and delivery mode: within it, mail is read in the order it was sent.
 type Pair = (String, TaskId, String);
 
 /// Fails if any mail of the log was read twice, or read and expired, or read before older mail of the same pair.
@@ -59,7 +59,7 @@ pub fn check_mail(log: &[Envelope]) -> MailCount {
     count
 }
 
-/// Every message of a person in the log with its reader, in the order they were accepted.
+/// Every message of a person in the log with its recipient, in the order they were accepted.
 pub fn letters(log: &[Envelope]) -> Vec<(TaskId, String)> {
     let letter = |envelope: &Envelope| match &envelope.entry.event {
         Event::MailAdmitted { from: Principal::User, body: MailBody::Text { text, .. }, .. } => {

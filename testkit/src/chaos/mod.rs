@@ -1,4 +1,4 @@
-//! What must hold of a session, whoever died while it was written.
+//! Invariants of a session, whatever process died while it was written.
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! One answer of the model: what the plan, the limits, the wire and the script make of a request.
+//! Answers one request to a model, according to the fault plan, the limits, the wire format and the script.
 
 use std::{fs, future};
 
@@ -7,15 +7,15 @@ use model::{Delta, Deltas, Model, ModelError, WireFormat};
 use protocol::{ModelFault, StopReason, Usage};
 use tokio::net::tcp::OwnedWriteHalf;
 
-use super::course::{Flood, RequestCourse, StreamCut, Twist};
+use super::handling::{AnswerDefects, Flood, RequestHandling, StreamCut};
 use super::http::{FullResponse, ReceivedRequest};
 use super::ledger::RequestArrival;
 use super::outlet::{SseFrames, StreamBody, StreamHalt};
+use super::refusal::RequestRefusal;
 use super::serve::ServerShared;
-use super::trouble::RequestRefusal;
 use super::wire::{self, AnswerEncoder, AnswerEnd, AnswerForm, ParsedRequest};
 
-/// Answers one request to a model; an error means that the connection is to be closed.
+/// Answers one request to a model; on an error the connection must be closed.
 pub(super) async fn answer(
     shared: &ServerShared,
     wire: WireFormat,
@@ -27,21 +27,21 @@ pub(super) async fn answer(
         fs::write(folder.join(format!("{:06}.json", arrival.number)), &request.body).unwrap();
     }
     let _under_way = RequestGuard(shared);
-    let course = RequestCourse::of(shared.setup.faults.of(arrival.number));
+    let course = RequestHandling::of(shared.setup.faults.of(arrival.number));
     let question = PendingRequest { shared, wire, arrival };
     let twist = match course {
-        RequestCourse::Hang => return future::pending().await,
-        RequestCourse::Close => return Err(StreamHalt::CUT),
-        RequestCourse::Refuse(trouble) => return question.refuse(&trouble, to).await,
-        RequestCourse::Answer(twist) => twist,
+        RequestHandling::Hang => return future::pending().await,
+        RequestHandling::Close => return Err(StreamHalt::CUT),
+        RequestHandling::Refuse(trouble) => return question.refuse(&trouble, to).await,
+        RequestHandling::Answer(twist) => twist,
     };
     match question.read(request) {
-        Ok(asked) => question.answer(asked, &twist, to).await,
+        Ok(parsed) => question.answer(parsed, &twist, to).await,
         Err(trouble) => question.refuse(&trouble, to).await,
     }
 }
 
-/// A request while it is under way; a client that goes away ends it too.
+/// Marks a request as in progress until it ends or its client disconnects.
 struct RequestGuard<'a>(&'a ServerShared);
 
 impl Drop for RequestGuard<'_> {
@@ -50,23 +50,23 @@ impl Drop for RequestGuard<'_> {
     }
 }
 
-/// A request that is being answered.
+/// A request being answered.
 struct PendingRequest<'a> {
     shared: &'a ServerShared,
     wire: WireFormat,
     arrival: RequestArrival,
 }
 
-/// What is said, and in which form.
+/// An answer and its encoder.
 struct AnswerPlan {
     deltas: Deltas,
-    speech: Box<dyn AnswerEncoder>,
-    /// Most tokens of it.
+    encoder: Box<dyn AnswerEncoder>,
+    /// Maximum output tokens.
     most: Option<u32>,
 }
 
 impl PendingRequest<'_> {
-    /// What is asked, unless something stands against it.
+    /// Parses the request, or refuses it.
     fn read(&self, request: &ReceivedRequest) -> Result<ParsedRequest, RequestRefusal> {
         if let Some((wait, hint)) = self.arrival.limited {
             return Err(RequestRefusal::of_limit(wait, hint));
@@ -96,51 +96,56 @@ impl PendingRequest<'_> {
         }
     }
 
-    async fn answer(&self, mut asked: ParsedRequest, twist: &Twist, to: &mut OwnedWriteHalf) -> Result<(), StreamHalt> {
-        let (form, script) = (asked.form, &self.shared.setup.script);
+    async fn answer(
+        &self,
+        mut parsed: ParsedRequest,
+        twist: &AnswerDefects,
+        to: &mut OwnedWriteHalf,
+    ) -> Result<(), StreamHalt> {
+        let (form, script) = (parsed.form, &self.shared.setup.script);
         if let Some(model) = &twist.model {
-            asked.model.clone_from(model);
+            parsed.model.clone_from(model);
         }
-        let most = asked.request.max_output;
-        let forecast = script.ending(&asked.request).map(|(stop, usage)| ending(stop, usage, most));
-        let speech = wire::speech(self.wire, &asked, self.arrival.number, forecast);
+        let most = parsed.request.max_output;
+        let forecast = script.ending(&parsed.request).map(|(stop, usage)| ending(stop, usage, most));
+        let speech = wire::encoder_for(self.wire, &parsed, self.arrival.number, forecast);
         let mut deltas = match twist.flood {
             Some(Flood::Text) => stream::repeat_with(|| Ok(Delta::Text("and so on ".repeat(5000)))).boxed(),
-            Some(Flood::Line) | None => script.ask(asked.request),
+            Some(Flood::Line) | None => script.ask(parsed.request),
         };
-        // A provider that fails before its first word says so with a status.
+        // A provider that fails before its first output answers with an error status.
         let first = deltas.next().await;
         if let Some(Err(error)) = &first {
             return self.refuse(&RequestRefusal::of_script(error), to).await;
         }
         self.take_time().await;
-        let saying = AnswerPlan { deltas: stream::iter(first).chain(deltas).boxed(), speech, most };
+        let plan = AnswerPlan { deltas: stream::iter(first).chain(deltas).boxed(), encoder: speech, most };
         match form {
-            AnswerForm::Whole => self.whole(saying, to).await,
-            AnswerForm::Stream => self.stream(saying, StreamBody::new(to, twist)).await,
+            AnswerForm::Whole => self.whole(plan, to).await,
+            AnswerForm::Stream => self.stream(plan, StreamBody::new(to, twist)).await,
         }
     }
 
-    async fn whole(&self, mut saying: AnswerPlan, to: &mut OwnedWriteHalf) -> Result<(), StreamHalt> {
-        let mut unheard = SseFrames::new();
-        while let Some(delta) = saying.deltas.next().await {
+    async fn whole(&self, mut plan: AnswerPlan, to: &mut OwnedWriteHalf) -> Result<(), StreamHalt> {
+        let mut discarded = SseFrames::new();
+        while let Some(delta) = plan.deltas.next().await {
             match delta {
                 Ok(Delta::Done { stop, usage, .. }) => {
-                    let ending = ending(stop, usage, saying.most);
-                    saying.speech.end(ending, &mut unheard);
+                    let ending = ending(stop, usage, plan.most);
+                    plan.encoder.end(ending, &mut discarded);
                     self.shared.ledger().reported(&self.arrival, ending.usage);
-                    return self.send(FullResponse::json(200, &saying.speech.whole(ending)), to).await;
+                    return self.send(FullResponse::json(200, &plan.encoder.whole(ending)), to).await;
                 }
-                Ok(delta) => saying.speech.say(&delta, &mut unheard),
+                Ok(delta) => plan.encoder.say(&delta, &mut discarded),
                 Err(error) => return self.refuse(&RequestRefusal::of_script(&error), to).await,
             }
         }
         Err(StreamHalt::CUT)
     }
 
-    async fn stream(&self, mut saying: AnswerPlan, mut outlet: StreamBody<'_>) -> Result<(), StreamHalt> {
+    async fn stream(&self, mut plan: AnswerPlan, mut outlet: StreamBody<'_>) -> Result<(), StreamHalt> {
         self.shared.ledger().answered(self.arrival.number, 200);
-        match self.speak(&mut saying, &mut outlet).await {
+        match self.send_stream(&mut plan, &mut outlet).await {
             Ok(()) | Err(StreamHalt::Stopped(StreamCut::End)) => outlet.finish().await,
             Err(StreamHalt::Stopped(StreamCut::Cut)) => {
                 outlet.cut().await?;
@@ -150,33 +155,33 @@ impl PendingRequest<'_> {
         }
     }
 
-    /// Sends everything that the script says.
-    async fn speak(&self, saying: &mut AnswerPlan, outlet: &mut StreamBody<'_>) -> Result<(), StreamHalt> {
+    /// Sends the whole answer of the script.
+    async fn send_stream(&self, plan: &mut AnswerPlan, outlet: &mut StreamBody<'_>) -> Result<(), StreamHalt> {
         let mut frames = SseFrames::new();
-        saying.speech.begin(&mut frames);
+        plan.encoder.begin(&mut frames);
         outlet.send(&mut frames).await?;
         outlet.flood().await?;
-        while let Some(delta) = next(&mut saying.deltas, outlet).await? {
+        while let Some(delta) = next(&mut plan.deltas, outlet).await? {
             match delta {
                 Ok(Delta::Done { stop, usage, .. }) => {
-                    let ending = ending(stop, usage, saying.most);
-                    saying.speech.end(ending, &mut frames);
+                    let ending = ending(stop, usage, plan.most);
+                    plan.encoder.end(ending, &mut frames);
                     return self.close(ending, &mut frames, outlet).await;
                 }
                 Ok(delta) => {
-                    saying.speech.say(&delta, &mut frames);
+                    plan.encoder.say(&delta, &mut frames);
                     outlet.send(&mut frames).await?;
                     if matches!(delta, Delta::Call(_)) {
                         outlet.called()?;
                     }
                 }
-                Err(error) => return break_off(&error, saying, outlet).await,
+                Err(error) => return break_off(&error, plan, outlet).await,
             }
         }
         Err(StreamHalt::CUT)
     }
 
-    /// Sends the end. It is counted before it leaves, since a client that has it may look at the count at once.
+    /// Sends the end. It is counted before it is sent, since a client may look at the count as soon as it has the end.
     async fn close(
         &self,
         ending: AnswerEnd,
@@ -192,22 +197,22 @@ impl PendingRequest<'_> {
     }
 }
 
-/// A provider that fails in the middle says so if it can.
-async fn break_off(error: &ModelError, saying: &mut AnswerPlan, outlet: &mut StreamBody<'_>) -> Result<(), StreamHalt> {
+/// Reports a failure in the middle of an answer, if the error is not a broken connection.
+async fn break_off(error: &ModelError, plan: &mut AnswerPlan, outlet: &mut StreamBody<'_>) -> Result<(), StreamHalt> {
     if error.fault == ModelFault::Transient {
         return Err(StreamHalt::CUT);
     }
     let mut frames = SseFrames::new();
-    saying.speech.fail(&RequestRefusal::of_script(error), &mut frames);
+    plan.encoder.fail(&RequestRefusal::of_script(error), &mut frames);
     outlet.send(&mut frames).await
 }
 
-/// The next delta. What was sent leaves before anything is waited for.
+/// The next delta. Flushes the output before waiting.
 async fn next(
     deltas: &mut Deltas,
     outlet: &mut StreamBody<'_>,
 ) -> Result<Option<Result<Delta, ModelError>>, StreamHalt> {
-    /// Bytes that may gather before they leave in any case.
+    /// Maximum number of buffered bytes.
     const GATHER: usize = 64 << 10;
     if outlet.gathered() > GATHER {
         outlet.flush().await?;
@@ -219,7 +224,7 @@ async fn next(
     Ok(deltas.next().await)
 }
 
-/// A provider never reports more output than it was allowed, and says when that was the end.
+/// Limits the reported output, as providers do, and sets the stop reason accordingly.
 fn ending(stop: StopReason, usage: Usage, most: Option<u32>) -> AnswerEnd {
     let most = most.map_or(u64::MAX, u64::from);
     if usage.output > most {

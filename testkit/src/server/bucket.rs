@@ -1,17 +1,17 @@
-//! A limit on how often one may ask: a bucket of tokens that fills with time.
+//! A rate limit: a bucket of tokens that fills with time.
 
 use std::time::{Duration, Instant};
 
-/// Whether a refusal says when to try again.
+/// Whether a refusal says when to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     /// With `Retry-After`.
     RetryAfter,
-    /// Without a word.
+    /// Without a hint.
     Silent,
 }
 
-/// As many tokens as may be asked with in a second, and never more than that.
+/// A bucket that holds at most the tokens of one second.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     rate: f64,
@@ -25,7 +25,7 @@ impl TokenBucket {
         TokenBucket { rate: per_second.into(), tokens: per_second.into(), filled: now }
     }
 
-    /// Takes a token, or says when there will be one.
+    /// Takes a token, or returns when there will be one.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
         let since = now.saturating_duration_since(self.filled).as_secs_f64();
         self.tokens = (self.tokens + since * self.rate).min(self.rate);

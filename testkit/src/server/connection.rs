@@ -1,4 +1,4 @@
-//! One connection: requests come in, answers go out, one after the other.
+//! One connection: answers requests one after the other.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use super::listing::listing;
 use super::outlet::StreamHalt;
 use super::serve::ServerShared;
 
-/// Serves a client until it is gone, or until a fault takes the connection away.
+/// Serves a client until it disconnects, or a fault closes the connection.
 pub(super) async fn serve(socket: TcpStream, shared: Arc<ServerShared>) {
-    // Small pieces must not wait for each other.
+    // Send small pieces at once.
     let _set = socket.set_nodelay(true);
     let (from, mut to) = socket.into_split();
     let mut inbox = ConnectionReader::new(from);
     while let Some(request) = inbox.request().await {
         let answered = tokio::select! {
             answered = route(&shared, &request, &mut to) => answered,
-            // Nobody is left to answer, so that a hanging answer ends too.
+            // The client has disconnected; this ends a hanging answer too.
             () = inbox.closed() => return,
         };
         if answered.is_err() || request.header("connection") == Some("close") {

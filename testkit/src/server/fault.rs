@@ -1,11 +1,11 @@
-//! What can go wrong with one answer.
+//! Faults of an answer.
 
 use std::time::Duration;
 
 /// One way in which a provider fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderFault {
-    /// Takes the request and never says a byte.
+    /// Accepts the request and never sends a byte.
     Hang,
     /// Closes the connection without a byte.
     Close,
@@ -16,11 +16,11 @@ pub enum ProviderFault {
         /// When to try again.
         retry_after: Option<Duration>,
     },
-    /// A quota is used up for so long.
+    /// A quota is exhausted for this long.
     Quota(Duration),
-    /// A page of HTML from something in between.
+    /// A page of HTML, as from a proxy.
     Html,
-    /// The conversation is longer than the model takes.
+    /// The conversation is longer than the model allows.
     TooLong,
     /// The connection breaks there.
     Cut(StreamPoint),
@@ -36,7 +36,7 @@ pub enum ProviderFault {
     Drip {
         /// How much comes at a time.
         unit: Unit,
-        /// How long before each.
+        /// The delay before each.
         every: Duration,
     },
     /// The answer's text has no end.

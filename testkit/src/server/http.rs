@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as three wires need, written by hand so that every byte can be wrong on purpose.
+//! As much HTTP/1.1 as three wire formats need, written by hand so that every byte can be wrong on purpose.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// Most bytes of a request's head.
+/// Maximum size of a request's head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// Most bytes of a request's body.
+/// Maximum size of a request's body, in bytes.
 const MAX_BODY: usize = 64 << 20;
 
 /// One request.
@@ -28,7 +28,7 @@ impl ReceivedRequest {
     }
 }
 
-/// What a client sends on one connection.
+/// Reads requests from one connection.
 #[derive(Debug)]
 pub(super) struct ConnectionReader {
     from: OwnedReadHalf,
@@ -40,7 +40,7 @@ impl ConnectionReader {
         ConnectionReader { from, buffer: Vec::new() }
     }
 
-    /// The next request; none when the client is gone or does not speak HTTP.
+    /// The next request; `None` if the client disconnects or does not speak HTTP.
     pub(super) async fn request(&mut self) -> Option<ReceivedRequest> {
         let end = loop {
             if let Some(end) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -88,7 +88,7 @@ fn parse(head: &str) -> Option<ReceivedRequest> {
     Some(ReceivedRequest { method, path, headers: lines.map(header).collect::<Option<_>>()?, body: Vec::new() })
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
 pub(super) struct FullResponse {
     pub(super) status: u16,
@@ -113,7 +113,7 @@ impl FullResponse {
     }
 }
 
-/// The beginning of a stream's answer.
+/// The head of a streamed response.
 pub(super) fn stream_head() -> Vec<u8> {
     let mut bytes = head(200, "text/event-stream; charset=utf-8");
     bytes.extend_from_slice(b"cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n");

@@ -1,4 +1,4 @@
-//! What was asked and what was answered.
+//! Records requests and answers.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -11,22 +11,22 @@ use super::bucket::TokenBucket;
 use super::http::ReceivedRequest;
 use super::{Hint, RequestRetention, ServerSetup};
 
-/// One request as the server saw it.
+/// A request as the server received it.
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
     /// Its number, from 1 over all wires.
     pub number: u64,
-    /// The wire it came over.
+    /// Its wire format.
     pub wire: WireFormat,
     /// Its headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// Its body, byte for byte.
     pub body: Vec<u8>,
-    /// When all of it had arrived.
+    /// When it had arrived completely.
     pub at: Instant,
-    /// The status it was answered with; none when it was not answered.
+    /// The status of its answer; `None` if it was not answered.
     pub status: Option<u16>,
-    /// What the answer was said to have used, once all of it was sent.
+    /// The reported usage, once the whole answer was sent.
     pub usage: Option<Usage>,
 }
 
@@ -43,7 +43,7 @@ impl RecordedRequest {
     }
 }
 
-/// Everything that the server remembers.
+/// The server's record of requests.
 #[derive(Debug)]
 pub(super) struct RequestLedger {
     keep: RequestRetention,
@@ -53,20 +53,20 @@ pub(super) struct RequestLedger {
     most_present: usize,
     seen: Vec<RecordedRequest>,
     used: Usage,
-    /// How often each question came that has no complete answer yet.
+    /// How often each request came that has no complete answer yet.
     tries: HashMap<BodyDigest, u32>,
 }
 
-/// A digest of a body: a question that is asked again has the same.
+/// A digest of a body: a repeated request has the same.
 type BodyDigest = [u8; 32];
 
-/// What a request is told as it arrives.
+/// What is known about a request when it arrives.
 #[derive(Debug)]
 pub(super) struct RequestArrival {
     pub(super) number: u64,
-    /// How often the same question came since it was last answered, this time included.
+    /// How often the same request came since it was last answered, including this time.
     pub(super) attempt: u32,
-    /// The limit it ran into: when there is room again, and whether it is told.
+    /// The rate limit it hit: when to retry, and whether the answer says so.
     pub(super) limited: Option<(std::time::Duration, Hint)>,
     question: BodyDigest,
 }
@@ -103,7 +103,7 @@ impl RequestLedger {
         RequestArrival { number, attempt: *tries, limited, question }
     }
 
-    /// Notes that a request is no longer under way, whatever became of it.
+    /// Records that a request has ended.
     pub(super) fn leave(&mut self) {
         self.present -= 1;
     }
@@ -114,7 +114,7 @@ impl RequestLedger {
         }
     }
 
-    /// Notes that an answer is complete and what it counts as.
+    /// Records a complete answer and its usage.
     pub(super) fn reported(&mut self, arrival: &RequestArrival, usage: Usage) {
         self.used = self.used.plus(usage);
         self.tries.remove(&arrival.question);
@@ -123,7 +123,7 @@ impl RequestLedger {
         }
     }
 
-    /// Takes back what was not sent after all.
+    /// Reverts the record of an answer that was not sent after all.
     pub(super) fn unreported(&mut self, arrival: &RequestArrival, usage: Usage) {
         self.tries.insert(arrival.question, arrival.attempt);
         self.used = Usage {

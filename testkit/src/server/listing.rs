@@ -1,11 +1,11 @@
-//! What models there are, in the three forms that servers tell it in.
+//! Lists the models, in the formats of three kinds of servers.
 
 use serde_json::{Value, json};
 
 use super::ServerSetup;
 use super::http::{FullResponse, ReceivedRequest};
 
-/// The answer to a question that is not for a model; none when nobody knows it.
+/// The answer to a request that is not for a model; `None` if it is unknown.
 pub(super) fn listing(setup: &ServerSetup, request: &ReceivedRequest) -> Option<FullResponse> {
     if request.method != "GET" {
         return None;

@@ -1,24 +1,24 @@
-//! A model server for tests: three wires over HTTP on loopback, answered by a script, with every fault a provider has.
+//! A model server for tests: three wire formats over HTTP on loopback, a script that answers, and every kind of fault.
 //!
-//! It checks requests as strictly as the strictest provider does, remembers each of them, and counts what it reported.
-//! It runs on a thread of its own, so that tests with and without a runtime can use it, and is gone when it is dropped.
+//! It checks requests as strictly as the strictest provider, records each of them, and counts the usage it reported. It
+//! runs on its own thread, so that tests with and without a runtime can use it, and stops when dropped.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answer;
 mod bucket;
 mod connection;
-mod course;
 mod fault;
+mod handling;
 mod http;
 mod ledger;
 mod listing;
 mod outlet;
 mod plan;
+mod refusal;
 mod serve;
 mod setup;
 mod span;
-mod trouble;
 mod wire;
 
 pub use bucket::Hint;

@@ -1,4 +1,4 @@
-//! The body of a streamed answer on its way out, and what goes wrong with it on the way.
+//! Sends the body of a streamed answer, with its faults.
 
 use std::io;
 use std::time::Duration;
@@ -6,27 +6,27 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 
-use super::course::{Flood, Garble, StreamCut, Twist};
+use super::handling::{AnswerDefects, Flood, Garble, StreamCut};
 use super::http::stream_head;
 use super::{StreamPoint, Unit};
 
-/// Events in the form of a wire, each with its blank line.
+/// Encoded events, each with its blank line.
 pub(super) type SseFrames = Vec<Vec<u8>>;
 
-/// The event that is malformed when one is: no wire has fewer.
+/// The event to malform: every wire format has at least this many.
 const MALFORMED: usize = 3;
 
-/// Why no more of a stream is sent.
+/// Why a stream stops.
 #[derive(Debug)]
 pub(super) enum StreamHalt {
     /// It stops before its end.
     Stopped(StreamCut),
-    /// The client is gone.
+    /// The client disconnected.
     Gone,
 }
 
 impl StreamHalt {
-    /// The connection is to be broken.
+    /// The connection must be broken.
     pub(super) const CUT: StreamHalt = StreamHalt::Stopped(StreamCut::Cut);
 }
 
@@ -36,12 +36,12 @@ impl From<io::Error> for StreamHalt {
     }
 }
 
-/// The body of a streamed answer. What is sent at once leaves in one piece.
+/// The body of a streamed answer. Output is buffered until a flush.
 #[derive(Debug)]
 pub(super) struct StreamBody<'a> {
     to: &'a mut OwnedWriteHalf,
-    twist: &'a Twist,
-    /// Bytes that are written as they are: heads and whole chunks.
+    twist: &'a AnswerDefects,
+    /// Encoded bytes: the head and complete chunks.
     ready: Vec<u8>,
     /// The body's bytes since the last chunk.
     chunk: Vec<u8>,
@@ -50,11 +50,11 @@ pub(super) struct StreamBody<'a> {
 }
 
 impl<'a> StreamBody<'a> {
-    pub(super) fn new(to: &'a mut OwnedWriteHalf, twist: &'a Twist) -> StreamBody<'a> {
+    pub(super) fn new(to: &'a mut OwnedWriteHalf, twist: &'a AnswerDefects) -> StreamBody<'a> {
         StreamBody { to, twist, ready: stream_head(), chunk: Vec::new(), bytes: 0, events: 0 }
     }
 
-    /// Sends events; they leave with the next flush.
+    /// Adds events; the next flush sends them.
     pub(super) async fn send(&mut self, frames: &mut SseFrames) -> Result<(), StreamHalt> {
         for frame in frames.drain(..) {
             self.stop_at(StreamPoint::Events(self.events))?;
@@ -69,17 +69,17 @@ impl<'a> StreamBody<'a> {
         Ok(())
     }
 
-    /// How many bytes wait for the next flush.
+    /// The number of buffered bytes.
     pub(super) fn gathered(&self) -> usize {
         self.ready.len() + self.chunk.len()
     }
 
-    /// Says that a tool call is complete.
+    /// Records that a tool call is complete.
     pub(super) fn called(&self) -> Result<(), StreamHalt> {
         self.stop_at(StreamPoint::Call)
     }
 
-    /// Sends a line without an end, if there is to be one, until the client is gone.
+    /// Sends an endless line, if the fault asks for one, until the client disconnects.
     pub(super) async fn flood(&mut self) -> Result<(), StreamHalt> {
         match self.twist.flood {
             None | Some(Flood::Text) => return Ok(()),
@@ -91,7 +91,7 @@ impl<'a> StreamBody<'a> {
         }
     }
 
-    /// Lets everything leave.
+    /// Sends everything buffered.
     pub(super) async fn flush(&mut self) -> Result<(), StreamHalt> {
         self.close_chunk(0);
         if !self.ready.is_empty() {
@@ -101,7 +101,7 @@ impl<'a> StreamBody<'a> {
         Ok(())
     }
 
-    /// Ends the stream in order.
+    /// Ends the stream properly.
     pub(super) async fn finish(mut self) -> Result<(), StreamHalt> {
         self.close_chunk(0);
         self.ready.extend_from_slice(b"0\r\n\r\n");
@@ -134,7 +134,7 @@ impl<'a> StreamBody<'a> {
 
     async fn drip(&mut self, pieces: impl IntoIterator<Item = &[u8]>, every: Duration) -> Result<(), StreamHalt> {
         for piece in pieces {
-            // A timer counts in milliseconds, and so makes of no time a whole one.
+            // A timer counts in milliseconds and would round zero up to one.
             if !every.is_zero() {
                 tokio::time::sleep(every).await;
             }
@@ -144,7 +144,7 @@ impl<'a> StreamBody<'a> {
         Ok(())
     }
 
-    /// Makes what was put a chunk, which promises so many bytes more than it has.
+    /// Closes the current chunk, declaring `missing` more bytes than it has.
     fn close_chunk(&mut self, missing: usize) {
         if self.chunk.is_empty() && missing == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Which request meets which fault, in code or as a flag writes it.
+//! Which request gets which fault, built in code or parsed from a flag.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,13 @@ use std::str::FromStr;
 use super::span::span;
 use super::{ProviderFault, StreamPoint, Unit};
 
-/// Faults by the number of the request, counted from 1 over all wires. The first that fits happens.
+/// Faults by request number, counted from 1 over all wire formats. The first that matches is used.
 ///
 /// As text: `1=hang,2..4=status:503,%5=cut:call,7..=bad-json,*=drip:event:5ms`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FaultPlan(Vec<(FaultTrigger, ProviderFault)>);
 
-/// Which requests a fault happens to.
+/// Which requests get a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FaultTrigger {
     Between(u64, u64),
@@ -20,39 +20,39 @@ enum FaultTrigger {
 }
 
 impl FaultPlan {
-    /// No fault ever.
+    /// No faults.
     pub fn none() -> FaultPlan {
         FaultPlan::default()
     }
 
-    /// The fault happens to every request.
+    /// A fault for every request.
     pub fn always(fault: ProviderFault) -> FaultPlan {
         FaultPlan::none().between(1, u64::MAX, fault)
     }
 
-    /// The fault happens to this request too.
+    /// Adds a fault for one request.
     #[must_use]
     pub fn on(self, number: u64, fault: ProviderFault) -> FaultPlan {
         self.between(number, number, fault)
     }
 
-    /// The fault happens to these requests too, both ends included.
+    /// Adds a fault for a range of requests, including both ends.
     #[must_use]
     pub fn between(mut self, first: u64, last: u64, fault: ProviderFault) -> FaultPlan {
         self.0.push((FaultTrigger::Between(first, last), fault));
         self
     }
 
-    /// The fault happens to every so-many-th request too.
+    /// Adds a fault for every `count`-th request.
     #[must_use]
     pub fn every(mut self, count: u64, fault: ProviderFault) -> FaultPlan {
         self.0.push((FaultTrigger::Every(count), fault));
         self
     }
 
-    /// What happens to a request.
+    /// The fault of a request, if any.
     pub(super) fn of(&self, number: u64) -> Option<&ProviderFault> {
-        self.0.iter().find(|(turn, _)| turn.holds(number)).map(|(_, fault)| fault)
+        self.0.iter().find(|(trigger, _)| trigger.holds(number)).map(|(_, fault)| fault)
     }
 }
 
@@ -65,7 +65,7 @@ impl FaultTrigger {
     }
 }
 
-/// Words that are no plan of faults.
+/// A text that is not a fault plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanError(String);
 
@@ -82,8 +82,8 @@ impl FromStr for FaultPlan {
 
     fn from_str(text: &str) -> Result<FaultPlan, PlanError> {
         let rule = |rule: &str| {
-            let (turn, fault) = rule.split_once('=')?;
-            Some((turn_of(turn)?, fault_of(fault)?))
+            let (trigger, fault) = rule.split_once('=')?;
+            Some((turn_of(trigger)?, fault_of(fault)?))
         };
         let rules = text.split(',').filter(|part| !part.is_empty());
         rules.map(|part| rule(part).ok_or_else(|| PlanError(part.into()))).collect::<Result<_, _>>().map(FaultPlan)
@@ -103,8 +103,8 @@ fn turn_of(text: &str) -> Option<FaultTrigger> {
 }
 
 fn fault_of(text: &str) -> Option<ProviderFault> {
-    let words: Vec<&str> = text.split(':').collect();
-    Some(match words.as_slice() {
+    let parts: Vec<&str> = text.split(':').collect();
+    Some(match parts.as_slice() {
         ["hang"] => ProviderFault::Hang,
         ["close"] => ProviderFault::Close,
         ["status", code] => ProviderFault::Status { code: code.parse().ok()?, retry_after: None },
@@ -126,8 +126,8 @@ fn fault_of(text: &str) -> Option<ProviderFault> {
     })
 }
 
-fn point_of(words: &[&str]) -> Option<StreamPoint> {
-    match words {
+fn point_of(parts: &[&str]) -> Option<StreamPoint> {
+    match parts {
         ["bytes", count] => count.parse().ok().map(StreamPoint::Bytes),
         ["events", count] => count.parse().ok().map(StreamPoint::Events),
         ["call"] => Some(StreamPoint::Call),

@@ -13,7 +13,7 @@ use super::connection;
 use super::ledger::RequestLedger;
 use super::{RecordedRequest, ServerSetup};
 
-/// A model server on a port of its own. It is gone when it is dropped, with every connection.
+/// A model server on its own port. Dropping it stops it and closes every connection.
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
@@ -22,7 +22,7 @@ pub struct ModelServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What every connection uses.
+/// State shared by all connections.
 #[derive(Debug)]
 pub(super) struct ServerShared {
     pub(super) setup: ServerSetup,
@@ -36,7 +36,7 @@ impl ServerShared {
 }
 
 impl ModelServer {
-    /// A server that answers by the script in `text`, to be set up further.
+    /// A setup for a server that plays the script in `text`.
     #[track_caller]
     pub fn script(text: &str) -> ServerSetup {
         ServerSetup::new(ScriptModel::parse(text, "script.yaml").unwrap())
@@ -55,12 +55,12 @@ impl ModelServer {
         ModelServer { address, shared, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Its address without a path, as `ANTHROPIC_BASE_URL` takes it.
+    /// Its address without a path, for `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Its address with `/v1`, as `OPENAI_BASE_URL` takes it.
+    /// Its address with `/v1`, for `OPENAI_BASE_URL`.
     pub fn openai_url(&self) -> String {
         format!("{}/v1", self.url())
     }
@@ -75,22 +75,22 @@ impl ModelServer {
         self.shared.ledger().seen()
     }
 
-    /// How many requests to a model there were.
+    /// The number of requests to a model.
     pub fn count(&self) -> u64 {
         self.shared.ledger().arrived()
     }
 
-    /// How many requests to a model were under way at once, at most.
+    /// The maximum number of concurrent requests to a model.
     pub fn most_at_once(&self) -> usize {
         self.shared.ledger().most_present()
     }
 
-    /// The sum of what completed answers were said to have used.
+    /// The total usage reported with completed answers.
     pub fn usage_sent(&self) -> Usage {
         self.shared.ledger().used()
     }
 
-    /// Waits for ever, for a process that is nothing but the server.
+    /// Runs for ever, for a process that is only the server.
     pub fn serve(mut self) {
         if let Some(thread) = self.thread.take() {
             let _ended = thread.join();
@@ -100,7 +100,7 @@ impl ModelServer {
 
 impl Drop for ModelServer {
     fn drop(&mut self) {
-        // A server whose thread is gone needs no sign.
+        // A server whose thread has ended needs no signal.
         let _sign = self.stop.take().map(|stop| stop.send(()));
         if let Some(thread) = self.thread.take() {
             let _ended = thread.join();

@@ -1,4 +1,4 @@
-//! How a server behaves, before it starts.
+//! The setup of a server.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use model::ScriptModel;
 
 use super::{FaultPlan, Hint, ModelServer};
 
-/// How a server behaves.
+/// The setup of a server.
 #[derive(Debug)]
 #[must_use = "no server runs before `start`"]
 pub struct ServerSetup {
@@ -23,17 +23,17 @@ pub struct ServerSetup {
     pub(super) port: u16,
 }
 
-/// What is remembered of the requests.
+/// What is recorded of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestRetention {
     /// All of them.
     Everything,
-    /// Only what they add up to.
+    /// Only the totals.
     Totals,
 }
 
 impl ServerSetup {
-    /// A server without faults that answers by this script.
+    /// A server without faults that plays this script.
     pub fn new(script: ScriptModel) -> ServerSetup {
         ServerSetup {
             script,
@@ -49,47 +49,47 @@ impl ServerSetup {
         }
     }
 
-    /// What goes wrong, by the number of the request.
+    /// Sets the faults.
     pub fn faults(self, faults: FaultPlan) -> ServerSetup {
         ServerSetup { faults, ..self }
     }
 
-    /// Answers no more requests a second than this, and the others with 429.
+    /// Limits the requests per second; answers the others with 429.
     pub fn allow(self, per_second: u32, hint: Hint) -> ServerSetup {
         ServerSetup { rate: Some((per_second, hint)), ..self }
     }
 
-    /// Waits so long before each answer.
+    /// Sets the delay before each answer.
     pub fn latency(self, latency: Duration) -> ServerSetup {
         ServerSetup { latency, ..self }
     }
 
-    /// Takes no conversation of more tokens than this, counted as four bytes of the request each.
+    /// Refuses conversations of more tokens than this, counted as four bytes of the request each.
     pub fn context(self, tokens: u64) -> ServerSetup {
         ServerSetup { context: Some(tokens), ..self }
     }
 
-    /// Takes no other key than this.
+    /// Refuses any other key.
     pub fn key(self, key: &str) -> ServerSetup {
         ServerSetup { key: Some(key.into()), ..self }
     }
 
-    /// The models that it lists.
+    /// Sets the models to list.
     pub fn models(self, names: &[&str]) -> ServerSetup {
         ServerSetup { models: names.iter().map(|name| (*name).into()).collect(), ..self }
     }
 
-    /// What it remembers.
+    /// Sets what is recorded.
     pub fn keep(self, keep: RequestRetention) -> ServerSetup {
         ServerSetup { keep, ..self }
     }
 
-    /// Writes the body of each request into a file of this folder, named by its number.
+    /// Writes the body of each request to a file in this folder, named by its number.
     pub fn bodies(self, folder: &Path) -> ServerSetup {
         ServerSetup { bodies: Some(folder.to_owned()), ..self }
     }
 
-    /// The port to listen on; any free one when it is 0.
+    /// Sets the port; 0 means any free one.
     pub fn port(self, port: u16) -> ServerSetup {
         ServerSetup { port, ..self }
     }

@@ -1,8 +1,8 @@
-//! Lengths of time as flags write them.
+//! Durations as written in flags.
 
 use std::time::Duration;
 
-/// Reads `50ms`, `2s` or `5m`.
+/// Parses `50ms`, `2s` or `5m`.
 pub fn span(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(split);

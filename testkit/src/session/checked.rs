@@ -1,5 +1,5 @@
-//! A model that checks what it is asked: every call so far has exactly one answer, right after it, and the history of
-//! a task only grows, unless it was compacted.
+//! A model that checks its requests: every call so far has exactly one answer, right after it, and the history of a
+//! task only grows, unless it was compacted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,12 +8,12 @@ use model::{Deltas, Model, ModelFacts, ModelMessage, ModelRequest};
 use protocol::{CallId, ContentBlock};
 use tokio::sync::watch;
 
-/// Passes every request on to another model, after a look at it.
+/// Checks every request and passes it to another model.
 #[derive(Debug)]
 pub struct CheckedModel {
     model: Arc<dyn Model>,
     seen: Mutex<LastRequest>,
-    /// How many requests there were.
+    /// The number of requests.
     asked: watch::Sender<usize>,
 }
 
@@ -21,11 +21,11 @@ pub struct CheckedModel {
 struct LastRequest {
     requests: Vec<ModelRequest>,
     faults: Vec<String>,
-    /// How many requests begin with less than the one before.
+    /// The number of compacted requests.
     compacted: usize,
 }
 
-/// How a request compares to the one before.
+/// How a request compares to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestChange {
     Grown,
@@ -33,7 +33,7 @@ enum RequestChange {
 }
 
 impl CheckedModel {
-    /// Checks what `model` is asked.
+    /// Checks the requests to `model`.
     pub fn new(model: Arc<dyn Model>) -> CheckedModel {
         CheckedModel { model, seen: Mutex::default(), asked: watch::Sender::new(0) }
     }
@@ -43,14 +43,14 @@ impl CheckedModel {
         self.seen().requests.clone()
     }
 
-    /// Waits until it was asked so often.
+    /// Waits for this many requests.
     pub async fn until_asked(&self, requests: usize) {
         let mut asked = self.asked.subscribe();
         // The sender lives as long as the model, so the wait cannot fail.
         let _asked = asked.wait_for(|asked| *asked >= requests).await;
     }
 
-    /// Fails if any request was not as it must be in a session that was compacted so often.
+    /// Fails if any request is not valid for a session with this many compactions.
     pub fn verify(&self, compactions: usize) {
         let LastRequest { faults, compacted, .. } = &*self.seen();
         assert!(faults.is_empty(), "requests to the model are wrong:\n{}", faults.join("\n"));
@@ -92,7 +92,7 @@ impl Model for CheckedModel {
     }
 }
 
-/// Each message that calls is followed by one that answers exactly those calls, and by no other.
+/// Checks that each message with calls is followed by one that answers exactly those calls.
 fn answered(messages: &[ModelMessage]) -> Result<(), String> {
     let mut open: Vec<&CallId> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -120,9 +120,9 @@ fn calls(message: &ModelMessage) -> Vec<&CallId> {
     calls.collect()
 }
 
-/// The later request begins with everything in the earlier one, or with what a compaction left of it.
+/// Checks that a request begins with everything in the previous one, or with what a compaction left of it.
 fn change(before: &ModelRequest, now: &ModelRequest) -> Result<RequestChange, String> {
-    // More tools may have been loaded meanwhile.
+    // More tools may have been loaded since.
     if now.system != before.system || !now.tools.starts_with(&before.tools) {
         return Err("its instructions or tools are not those of the request before".into());
     }
@@ -138,7 +138,7 @@ fn change(before: &ModelRequest, now: &ModelRequest) -> Result<RequestChange, St
     }
 }
 
-/// Whether nothing but the words of answers differs.
+/// Whether only the text of tool results differs.
 fn is_without_output(before: &[ModelMessage], now: &[ModelMessage]) -> bool {
     let is_same = |(before, now): (&ModelMessage, &ModelMessage)| match (before, now) {
         (ModelMessage::Answers { answers: before }, ModelMessage::Answers { answers: now }) => {
@@ -150,7 +150,7 @@ fn is_without_output(before: &[ModelMessage], now: &[ModelMessage]) -> bool {
     now.len() >= before.len() && before.iter().zip(now).all(is_same)
 }
 
-/// Whether one message of the user stands for the first ones, and the last turn is as it was.
+/// Whether one user message replaces the first messages, and the last turn is unchanged.
 fn is_digested(before: &[ModelMessage], now: &[ModelMessage]) -> bool {
     let Some((ModelMessage::User { .. }, kept)) = now.split_first() else { return false };
     let has_turn = kept.iter().any(|message| matches!(message, ModelMessage::Assistant { .. }));

@@ -1,4 +1,4 @@
-//! A clock that moves when a test moves it.
+//! A clock that tests move.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use host::Clock;
 use protocol::Timestamp;
 
-/// Tells the same moment until it is moved, forwards or backwards.
+/// Returns the same time until it is moved, forwards or backwards.
 #[derive(Debug)]
 pub struct FakeClock(AtomicU64);
 
 impl FakeClock {
-    /// The moment it starts at.
+    /// Its initial time.
     pub const START: Timestamp = Timestamp(1_800_000_000_000);
 
     /// Jumps forwards.

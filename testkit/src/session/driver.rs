@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::fixture::held;
 use super::{CheckedModel, PlayedSession, SessionFixture, transcript};
 
-/// Longest wait for anything: far beyond what it takes on a loaded machine.
+/// Maximum wait for anything: far longer than it takes on a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// An open session, driven step by step.
@@ -46,42 +46,42 @@ impl SessionDriver {
         self.session.id()
     }
 
-    /// Where it is played.
+    /// Its fixture.
     pub fn stage(&self) -> &SessionFixture {
         &self.stage
     }
 
-    /// The model with everything it was asked.
+    /// The model with its requests.
     pub fn model(&self) -> &CheckedModel {
         &self.model
     }
 
-    /// Sends the root a message that it takes.
+    /// Sends the root a message, which must be accepted.
     pub async fn send(&self, text: &str, delivery: MailDelivery) {
         self.session.send(text, delivery).await.unwrap();
     }
 
-    /// Gives a command as another process of the user would, and says what became of it.
+    /// Sends a command as another process of the user would, and returns its outcome.
     pub async fn command(&self, command: &SessionCommand) -> CommandOutcome {
         let (client, _notifications) = self.session.connect().await.unwrap();
         client.call(Method::SessionCommand, command).await.unwrap()
     }
 
-    /// Lets go on what was interrupted.
+    /// Resumes interrupted work.
     pub async fn resume(&self) {
         self.session.resume().await.unwrap();
     }
 
-    /// Begins a fleet that begins.
-    pub async fn fleet(&mut self, order: FleetRequest) -> FleetHandle {
-        let aids = FleetServices::merged_by(&self.session);
-        self.session.start_fleet(order, aids).await.unwrap()
+    /// Starts a fleet, which must succeed.
+    pub async fn fleet(&mut self, request: FleetRequest) -> FleetHandle {
+        let services = FleetServices::merged_by(&self.session);
+        self.session.start_fleet(request, services).await.unwrap()
     }
 
-    /// Goes on with the session's fleet.
+    /// Resumes the session's fleet.
     pub async fn resume_fleet(&mut self) -> FleetHandle {
-        let aids = FleetServices::merged_by(&self.session);
-        self.session.resume_fleet(aids).await.unwrap()
+        let services = FleetServices::merged_by(&self.session);
+        self.session.resume_fleet(services).await.unwrap()
     }
 
     /// Waits for a fleet's end.
@@ -109,7 +109,7 @@ impl SessionDriver {
         self.session.tasks().unwrap()
     }
 
-    /// Waits for the next event that `wanted` holds for; later waits go on after it.
+    /// Waits for the next event that `wanted` accepts; later waits continue after it.
     pub async fn until(&mut self, what: &str, wanted: impl Fn(&Event) -> bool) -> Envelope {
         loop {
             let Ok(live) = timeout(DEADLINE, self.events.next()).await else { self.give_up(what) };
@@ -122,13 +122,13 @@ impl SessionDriver {
         }
     }
 
-    /// Waits until the model was asked so often, and has begun to answer.
+    /// Waits until the model has had this many requests and begun to answer.
     pub async fn asked(&self, requests: usize) {
         let asked = timeout(DEADLINE, self.model.until_asked(requests)).await;
         asked.unwrap_or_else(|_late| self.give_up("a question to the model"));
     }
 
-    /// Waits until the session's state is as `wanted`.
+    /// Waits until `wanted` accepts the session's status.
     pub async fn until_status(&mut self, what: &str, wanted: impl Fn(&SessionStatus) -> bool) -> SessionStatus {
         let reached = timeout(DEADLINE, self.status.wait_for(|status| wanted(status))).await;
         let reached = reached.ok().and_then(Result::ok).map(|status| status.clone());
@@ -144,7 +144,7 @@ impl SessionDriver {
         self.until_status("rest", over).await;
     }
 
-    /// Leaves the session as a process does that is told to end.
+    /// Leaves the session as a process that is asked to end.
     pub async fn leave(self) -> PlayedSession {
         let (stage, id) = (self.stage, self.session.id());
         timeout(DEADLINE, self.session.leave()).await.unwrap_or_else(|_late| panic!("leaving takes too long")).unwrap();
@@ -152,20 +152,20 @@ impl SessionDriver {
         PlayedSession::read(stage, id)
     }
 
-    /// Drops everything without a word, as a process does that is killed, and opens the way for the next owner.
+    /// Drops everything, as a killed process does, and makes the session available to the next owner.
     pub async fn crash(self) -> PlayedSession {
         let SessionDriver { stage, session, mut status, .. } = self;
         let id = session.id();
         drop(session);
         let gone = async { while status.changed().await.is_ok() {} };
         timeout(DEADLINE, gone).await.unwrap_or_else(|_late| panic!("the supervisor outlives its session"));
-        stage.bury(id);
+        stage.release(id);
         PlayedSession::read(stage, id)
     }
 
     fn give_up(&self, what: &str) -> ! {
         let seen = self.stage.plain(&transcript(&self.seen));
         let status = self.session.status().borrow().clone();
-        panic!("waited in vain for: {what}\nthe session is {status:?}, and was heard to say:\n{seen}");
+        panic!("timed out waiting for: {what}\nthe session is {status:?}; its events:\n{seen}");
     }
 }

@@ -1,5 +1,5 @@
-//! Where a scenario is played: a home and a working folder of its own, in which sessions are opened one after the
-//! other, as processes would.
+//! The fixture of a scenario: its own home and working folder, in which sessions are opened one after the other, as
+//! processes would.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,13 +18,13 @@ use tempfile::TempDir;
 use super::scenario::Folders;
 use super::{CheckedModel, CountedIds, FailingProbe, FakeClock, Scenario, SessionDriver, guardian};
 
-/// Where a scenario is played. Copies share everything.
+/// The fixture of a scenario. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct SessionFixture(Arc<FixtureParts>);
 
 #[derive(Debug)]
 struct FixtureParts {
-    /// Removed with the stage.
+    /// Removed with the fixture.
     _top: TempDir,
     cwd: PathBuf,
     home: Home,
@@ -32,15 +32,15 @@ struct FixtureParts {
     ids: Arc<CountedIds>,
     probe: Arc<FailingProbe>,
     scenario: Scenario,
-    /// What the sessions that are opened next may spend.
+    /// The budget of sessions opened next.
     budget: Mutex<Budget>,
-    /// What becomes of calls that no rule speaks of, in the sessions that are opened next.
+    /// The permission mode of sessions opened next.
     mode: Mutex<PermissionMode>,
-    /// What the session's own agent is in the sessions that are opened next.
+    /// The main agent of sessions opened next.
     main: Mutex<Option<AgentSpec>>,
-    /// How long a person is waited for in the sessions that are opened next.
+    /// How long sessions opened next wait for a person.
     ask_wait: Mutex<Option<Duration>>,
-    /// What each session's model was asked, across those who owned it.
+    /// Each session's model with its requests, across its owners.
     models: Mutex<HashMap<SessionId, Arc<CheckedModel>>>,
 }
 
@@ -72,7 +72,7 @@ impl SessionFixture {
         }))
     }
 
-    /// Opens a session that must open.
+    /// Opens a session, which must succeed.
     pub async fn open(&self, start: SessionStart) -> SessionDriver {
         self.try_open(start).await.unwrap_or_else(|error| panic!("{start:?}: {error}"))
     }
@@ -88,8 +88,8 @@ impl SessionFixture {
         Ok(SessionDriver::new(self.clone(), session, model))
     }
 
-    /// Opens a session as an adapter does: under this id, and with what its client brings along.
-    pub async fn lodge(
+    /// Opens a session as an adapter does: with this id and its client's extensions.
+    pub async fn open_as_adapter(
         &self,
         start: SessionStart,
         id: Option<SessionId>,
@@ -106,34 +106,34 @@ impl SessionFixture {
         Ok(session)
     }
 
-    /// The model that a session asks, with everything it was asked.
+    /// A session's model with its requests.
     pub fn model(&self, id: SessionId) -> Arc<CheckedModel> {
         self.0.models.lock().unwrap().get(&id).cloned().unwrap_or_else(|| self.fresh_model())
     }
 
-    /// Lets the sessions that are opened next spend this much.
+    /// Sets the budget of sessions opened next.
     pub fn set_budget(&self, budget: Budget) {
         *self.0.budget.lock().unwrap() = budget;
     }
 
-    /// Lets the sessions that are opened next treat calls that no rule speaks of like this.
+    /// Sets the permission mode of sessions opened next.
     pub fn set_mode(&self, mode: PermissionMode) {
         *self.0.mode.lock().unwrap() = mode;
     }
 
-    /// Lets the sessions that are opened next wait for a person so long; for ever with nothing.
+    /// Sets how long sessions opened next wait for a person; `None` means for ever.
     pub fn set_ask_wait(&self, wait: Option<Duration>) {
         *self.0.ask_wait.lock().unwrap() = wait;
-        // Whether questions are offered may change with it: what models are told begins anew.
+        // The offered tools may change with it, so the history of requests starts anew.
         self.0.models.lock().unwrap().clear();
     }
 
-    /// Lets the sessions that are opened next have this agent of their own; the usual one with nothing.
+    /// Sets the main agent of sessions opened next; `None` means the default one.
     pub fn set_main(&self, main: Option<AgentSpec>) {
         *self.0.main.lock().unwrap() = main;
     }
 
-    /// Where sessions are kept.
+    /// The home of sessions.
     pub fn home(&self) -> &Home {
         &self.0.home
     }
@@ -153,25 +153,25 @@ impl SessionFixture {
         self.0.cwd.join(path)
     }
 
-    /// What a file of the working folder says; nothing if it is not there.
+    /// The text of a file in the working folder; `None` if it does not exist.
     pub fn file(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.path(path)).ok()
     }
 
-    /// The text with this stage's own paths under fixed names.
+    /// Replaces this fixture's paths in a text with fixed names.
     pub fn plain(&self, text: &str) -> String {
         let named = |text: String, path: &Path, name: &str| text.replace(&path.display().to_string(), name);
         named(named(text.to_owned(), &self.0.cwd, "<dir>"), self.0.home.root(), "<home>")
     }
 
-    /// Makes a session that its owner lost without a word open to the next: to the store, this process is alive.
-    pub(super) fn bury(&self, id: SessionId) {
+    /// Makes a session whose owner crashed available to the next: for the store, this process is still alive.
+    pub(super) fn release(&self, id: SessionId) {
         let home = self.home();
         let copy = SessionId::new(self.0.ids.uuid());
         copy_session(home, id, copy).unwrap();
         let (grave, folder) = (home.session_dir(copy), home.session_dir(id));
         for ending in ["-wal", "-shm"] {
-            // They are there unless the log was folded in.
+            // They exist unless the log was checkpointed.
             fs::remove_file(folder.join(format!("session.db{ending}"))).unwrap_or_default();
         }
         fs::rename(home.session_db(copy), home.session_db(id)).unwrap();
@@ -227,7 +227,7 @@ impl SessionFixture {
     }
 }
 
-/// What controls Bosun in a project.
+/// Files that control Bosun in a project.
 const CONTROLS: [&str; 6] =
     [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".github/hooks"];
 

@@ -1,8 +1,8 @@
-//! A session in the test's own process, with time, ids, model and disk under control.
+//! A session in the test's own process, with controlled time, ids, model and disk.
 //!
-//! [`scenario`] describes one; [`Scenario::run`] plays it to its rest in one call, [`Scenario::ready`] sets the stage
-//! for tests that open, interrupt, leave and reopen step by step. Whatever is played, every request to the model is
-//! checked, and nothing waits without a deadline.
+//! [`scenario`] describes one; [`Scenario::run`] plays it until it is idle in one call, [`Scenario::ready`] returns a
+//! fixture for tests that open, interrupt, leave and reopen step by step. Every request to the model is checked, and
+//! nothing waits without a deadline.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Models that agents may be run with, as a test puts them there.
+//! Models for agents, set up by a test.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use model::Model;
 use protocol::ModelPreference;
 use runtime::ModelResolver;
 
-/// The models that are there besides the session's own.
+/// The models available besides the session's own.
 #[derive(Debug, Default)]
 pub struct TestModels {
     models: Vec<Arc<dyn Model>>,
@@ -17,34 +17,34 @@ pub struct TestModels {
 }
 
 impl TestModels {
-    /// There is this model too, under the name it gives itself.
+    /// Adds a model under its own name.
     #[must_use]
     pub fn with(mut self, model: Arc<dyn Model>) -> TestModels {
         self.models.push(model);
         self
     }
 
-    /// This name means that model.
+    /// Adds an alias of a model.
     #[must_use]
     pub fn alias(mut self, alias: &str, name: &str) -> TestModels {
         self.aliases.push((alias.into(), name.into()));
         self
     }
 
-    /// Its provider is known to have no such model, though asking it could be tried.
+    /// Marks a model as unknown to its provider, although a request could be tried.
     #[must_use]
     pub fn unheard_of(mut self, name: &str) -> TestModels {
         self.unheard_of.push(name.into());
         self
     }
 
-    /// The small one is called this.
+    /// Sets the small model.
     #[must_use]
     pub fn small(self, name: &str) -> TestModels {
         TestModels { small: Some(name.into()), ..self }
     }
 
-    /// The one of another family is called this.
+    /// Sets the model of another family.
     #[must_use]
     pub fn other(self, name: &str) -> TestModels {
         TestModels { other: Some(name.into()), ..self }
@@ -70,8 +70,8 @@ impl ModelResolver for TestModels {
         self.models.iter().map(|model| model.name().to_owned()).collect()
     }
 
-    fn preferred(&self, taste: ModelPreference) -> Option<String> {
-        match taste {
+    fn preferred(&self, preference: ModelPreference) -> Option<String> {
+        match preference {
             ModelPreference::Same => None,
             ModelPreference::Small => self.small.clone(),
             ModelPreference::Other => self.other.clone(),

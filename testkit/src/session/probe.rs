@@ -1,4 +1,4 @@
-//! A disk that fails, or takes its time, on order.
+//! A disk that fails or stalls on demand.
 
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,19 +7,19 @@ use std::time::Duration;
 use store::{WriterPoint, WriterProbe};
 use tokio::sync::watch;
 
-/// A held commit goes on after this long, so that a test that failed can end.
+/// A held commit continues after this long, so that a failed test can end.
 const HELD_MAX: Duration = Duration::from_secs(20);
 
-/// Makes commits fail or wait.
+/// Makes commits fail or stall.
 #[derive(Debug, Default)]
 pub struct FailingProbe {
     order: Mutex<CommitFate>,
     changed: Condvar,
-    /// How many commits have had to wait.
+    /// The number of commits held so far.
     held: watch::Sender<u32>,
 }
 
-/// What becomes of the next commit.
+/// What happens to the next commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum CommitFate {
     #[default]
@@ -32,35 +32,35 @@ enum CommitFate {
 }
 
 impl FailingProbe {
-    /// The `n`th commit from now fails, counted from 1; those around it pass.
+    /// Fails the `n`th commit from now, counted from 1; the others pass.
     pub fn fail_commit(&self, n: u32) {
         self.set(CommitFate::FailAfter(n.saturating_sub(1)));
     }
 
-    /// Every commit fails until [`heal`](Self::heal), those that wait included.
+    /// Fails every commit until [`heal`](Self::heal), including held ones.
     pub fn fail(&self) {
         self.set(CommitFate::Fail);
     }
 
-    /// This many commits pass, and every later one waits.
+    /// Lets this many commits pass and holds every later one.
     pub fn hold_after(&self, passing: u32) {
         self.set(CommitFate::HoldAfter(passing));
     }
 
-    /// Commits pass again, those that wait included.
+    /// Lets commits pass again, including held ones.
     pub fn heal(&self) {
         self.set(CommitFate::Pass);
     }
 
-    /// Waits until so many commits, counted from the first, have had to wait.
+    /// Waits until this many commits have been held since the start.
     pub async fn until_held(&self, commits: u32) {
         let mut held = self.held.subscribe();
         let arrived = tokio::time::timeout(HELD_MAX / 2, held.wait_for(|held| *held >= commits)).await;
-        assert!(arrived.is_ok(), "no commit came that could be held");
+        assert!(arrived.is_ok(), "no commit was held");
     }
 
-    fn set(&self, order: CommitFate) {
-        *self.lock() = order;
+    fn set(&self, fate: CommitFate) {
+        *self.lock() = fate;
         self.changed.notify_all();
     }
 
@@ -69,13 +69,13 @@ impl FailingProbe {
     }
 
     fn wait_if_held(&self) -> MutexGuard<'_, CommitFate> {
-        let order = self.lock();
-        if *order != CommitFate::HoldAfter(0) {
-            return order;
+        let fate = self.lock();
+        if *fate != CommitFate::HoldAfter(0) {
+            return fate;
         }
         self.held.send_modify(|held| *held += 1);
-        let held = |order: &mut CommitFate| *order == CommitFate::HoldAfter(0);
-        let waited = self.changed.wait_timeout_while(order, HELD_MAX, held);
+        let held = |fate: &mut CommitFate| *fate == CommitFate::HoldAfter(0);
+        let waited = self.changed.wait_timeout_while(fate, HELD_MAX, held);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -83,15 +83,15 @@ impl FailingProbe {
 impl WriterProbe for FailingProbe {
     fn at(&self, point: WriterPoint) -> Result<(), io::Error> {
         let WriterPoint::BeforeCommit { .. } = point else { return Ok(()) };
-        let mut order = self.wait_if_held();
-        let (fails, next) = match *order {
+        let mut fate = self.wait_if_held();
+        let (fails, next) = match *fate {
             CommitFate::FailAfter(0) => (true, CommitFate::Pass),
             CommitFate::Fail => (true, CommitFate::Fail),
             CommitFate::Pass => (false, CommitFate::Pass),
             CommitFate::FailAfter(more) => (false, CommitFate::FailAfter(more - 1)),
             CommitFate::HoldAfter(more) => (false, CommitFate::HoldAfter(more.saturating_sub(1))),
         };
-        *order = next;
+        *fate = next;
         if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }

@@ -1,4 +1,4 @@
-//! A session that was played, to look at.
+//! A session that was played, for inspection.
 
 use protocol::api::TaskView;
 use protocol::{Envelope, Event, SessionId, TaskOutcome};
@@ -6,7 +6,7 @@ use store::SessionReader;
 
 use super::{SessionFixture, transcript};
 
-/// A session that was played, as its file tells it.
+/// A session that was played, read from its file.
 #[derive(Debug)]
 pub struct PlayedSession {
     stage: SessionFixture,
@@ -30,12 +30,12 @@ impl PlayedSession {
         self.id
     }
 
-    /// Where it was played.
+    /// Its fixture.
     pub fn stage(&self) -> &SessionFixture {
         &self.stage
     }
 
-    /// Everything that happened, as text that is the same in every run.
+    /// Its log as text that is the same in every run.
     pub fn transcript(&self) -> String {
         self.stage.plain(&transcript(&self.events))
     }
@@ -50,7 +50,7 @@ impl PlayedSession {
         self.tasks.first().and_then(|root| root.result.as_deref()).unwrap_or_default()
     }
 
-    /// What a file of the working folder says; nothing if it is not there.
+    /// The text of a file in the working folder; `None` if it does not exist.
     pub fn file(&self, path: &str) -> Option<String> {
         self.stage.file(path)
     }
@@ -60,7 +60,7 @@ impl PlayedSession {
         &self.events
     }
 
-    /// How many events `wanted` holds for.
+    /// The number of events that `wanted` accepts.
     pub fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
         self.events.iter().filter(|envelope| wanted(&envelope.entry.event)).count()
     }

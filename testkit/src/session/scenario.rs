@@ -1,4 +1,4 @@
-//! What a test wants to see played.
+//! Scenarios of tests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use runtime::{Catalog, CostGuard, Disk, ModelResolver, SessionFeatures, SessionM
 
 use super::{PlayedSession, SessionFixture};
 
-/// A model that knows no answer.
+/// A model without answers.
 const MUTE: &str = "
 version: 1
 about: For scenarios without a script
@@ -22,7 +22,7 @@ rules:
   - fail: { class: terminal, message: the scenario has no script }
 ";
 
-/// A scenario with nothing in it: an empty folder, a model that knows no answer, and no permission to write.
+/// An empty scenario: an empty folder, a model without answers, and no permission to write.
 pub fn scenario() -> Scenario {
     Scenario {
         model: script(MUTE),
@@ -62,11 +62,11 @@ pub fn scenario() -> Scenario {
 pub(super) enum Folders {
     /// The working folder.
     Own,
-    /// The home of sessions too.
+    /// Also the home of sessions.
     Home,
 }
 
-/// What a test wants to see played.
+/// A scenario of a test.
 #[derive(Debug)]
 pub struct Scenario {
     pub(super) model: Arc<dyn Model>,
@@ -101,145 +101,145 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The model answers by this script.
+    /// Sets the script of the model.
     #[must_use]
     pub fn script(self, yaml: &str) -> Scenario {
         Scenario { model: script(yaml), ..self }
     }
 
-    /// The model is this one.
+    /// Sets the model.
     #[must_use]
     pub fn model(self, model: Arc<dyn Model>) -> Scenario {
         Scenario { model, ..self }
     }
 
-    /// A program brings this along.
+    /// Sets the client's extensions.
     #[must_use]
     pub fn extensions(self, extensions: runtime::ClientExtensions) -> Scenario {
         Scenario { extensions, ..self }
     }
 
-    /// A program brings these tools along.
+    /// Sets the client's tools.
     #[must_use]
     pub fn guest_tools(self, tools: Vec<Arc<dyn tools::Tool>>) -> Scenario {
         self.extensions(runtime::ClientExtensions { tools, ..runtime::ClientExtensions::default() })
     }
 
-    /// The working folder has this file.
+    /// Adds a file to the working folder.
     #[must_use]
     pub fn file(mut self, path: &str, text: &str) -> Scenario {
         self.files.push((path.into(), text.into()));
         self
     }
 
-    /// Tools may do everything.
+    /// Allows all tool calls.
     #[must_use]
     pub fn allow_all(self) -> Scenario {
         Scenario { mode: PermissionMode::AllowAll, ..self }
     }
 
-    /// Calls that no rule speaks of are treated like this.
+    /// Sets the permission mode.
     #[must_use]
     pub fn mode(self, mode: PermissionMode) -> Scenario {
         Scenario { mode, ..self }
     }
 
-    /// The session's own agent goes so far by itself.
+    /// Sets the session mode.
     #[must_use]
     pub fn session_mode(self, mode: SessionMode) -> Scenario {
         Scenario { session_mode: Some(mode), ..self }
     }
 
-    /// A plan that nobody decides on goes on like this.
+    /// Sets the action for a plan without a decision.
     #[must_use]
     pub fn plan_exit(self, action: PlanAction) -> Scenario {
         Scenario { plan_exit: action, ..self }
     }
 
-    /// This rule holds.
+    /// Adds a permission rule.
     #[must_use]
     pub fn rule(mut self, effect: RuleEffect, rule: &str) -> Scenario {
         self.rules.push(RuleText { effect, rule: rule.into() });
         self
     }
 
-    /// There is this agent too.
+    /// Adds an agent.
     #[must_use]
     pub fn agent(mut self, agent: AgentSpec) -> Scenario {
         Arc::make_mut(&mut self.catalog).agents.insert(0, agent);
         self
     }
 
-    /// There is this skill too.
+    /// Adds a skill.
     #[must_use]
     pub fn skill(mut self, skill: SkillSpec) -> Scenario {
         Arc::make_mut(&mut self.catalog).skills.push(skill);
         self
     }
 
-    /// There is this slash command too.
+    /// Adds a slash command.
     #[must_use]
     pub fn slash(mut self, slash: SlashSpec) -> Scenario {
         Arc::make_mut(&mut self.catalog).slash_commands.push(slash);
         self
     }
 
-    /// The session's own agent is this one.
+    /// Sets the main agent.
     #[must_use]
     pub fn main(self, agent: AgentSpec) -> Scenario {
         Scenario { main: Some(agent), ..self }
     }
 
-    /// A new session is called this.
+    /// Sets the id of a new session.
     #[must_use]
     pub fn id(self, id: SessionId) -> Scenario {
         Scenario { id: Some(id), ..self }
     }
 
-    /// Agents may be run with these models too.
+    /// Sets the models for agents.
     #[must_use]
     pub fn models(self, models: Arc<dyn ModelResolver>) -> Scenario {
         Scenario { models, ..self }
     }
 
-    /// All sessions of its home together may spend so many millionths of a US dollar in a day.
+    /// Sets the daily budget of all sessions of its home, in millionths of a US dollar.
     #[must_use]
     pub fn day_budget(self, micros: u64) -> Scenario {
         Scenario { day_budget: Some(micros), ..self }
     }
 
-    /// What becomes of agents whose model is much more expensive.
+    /// Sets the policy for agents whose model is much more expensive.
     #[must_use]
     pub fn guard(self, guard: CostGuard) -> Scenario {
         Scenario { guard, ..self }
     }
 
-    /// This is switched on.
+    /// Sets the enabled features.
     #[must_use]
     pub fn features(self, features: SessionFeatures) -> Scenario {
         Scenario { features, ..self }
     }
 
-    /// This hook is told too.
+    /// Adds a hook.
     #[must_use]
     pub fn hook(mut self, hook: HookSpec) -> Scenario {
         Arc::make_mut(&mut self.catalog).hooks.push(hook);
         self
     }
 
-    /// There may be this many agents.
+    /// Sets the limits on agents.
     #[must_use]
     pub fn limits(self, limits: kernel::SessionLimits) -> Scenario {
         Scenario { limits, ..self }
     }
 
-    /// What runs is watched over like this.
+    /// Sets the watchdog.
     #[must_use]
     pub fn watch(self, watch: runtime::WatchdogSettings) -> Scenario {
         Scenario { watch, ..self }
     }
 
-    /// A person is waited for so long; for ever with nothing.
+    /// Sets how long to wait for a person; `None` means for ever.
     #[must_use]
     pub fn ask_wait(self, wait: Option<Duration>) -> Scenario {
         Scenario { ask_wait: wait, ..self }
@@ -251,78 +251,78 @@ impl Scenario {
         Scenario { ask_user: false, ..self }
     }
 
-    /// Its agents share this list.
+    /// Sets the shared list.
     #[must_use]
     pub fn list(self, list: ListName) -> Scenario {
         Scenario { list, ..self }
     }
 
-    /// An activation may take this many turns.
+    /// Sets the maximum turns of an activation.
     #[must_use]
     pub fn max_turns(self, turns: u32) -> Scenario {
         Scenario { max_turns: Some(turns), ..self }
     }
 
-    /// The session may spend this much.
+    /// Sets the budget of the session.
     #[must_use]
     pub fn budget(self, budget: Budget) -> Scenario {
         Scenario { budget, ..self }
     }
 
-    /// The root may work for so long.
+    /// Sets the timeout of the root.
     #[must_use]
     pub fn timeout(self, time: Duration) -> Scenario {
         Scenario { timeout: Some(time), ..self }
     }
 
-    /// This must not be written anywhere.
+    /// Sets a secret that must never be written.
     #[must_use]
     pub fn secret(self, secret: &str) -> Scenario {
         Scenario { secrets: [Secret::new(secret)].into(), ..self }
     }
 
-    /// A call gives and takes this much.
+    /// Sets the limits of tool calls.
     #[must_use]
     pub fn tools(self, limits: tools::ToolLimits) -> Scenario {
         Scenario { tools: limits, ..self }
     }
 
-    /// The output of a background command takes this much of the disk.
+    /// Limits the output of a background command on disk.
     #[must_use]
     pub fn spool(self, bytes: u64) -> Scenario {
         Scenario { spools: SpoolLimits { command: bytes, ..self.spools }, ..self }
     }
 
-    /// This disk has room, and so much of it is to stay free.
+    /// Sets the disk and the space that must stay free.
     #[must_use]
     pub fn disk(self, disk: Arc<dyn Disk>, min_free: u64) -> Scenario {
         Scenario { spools: SpoolLimits { min_free, ..self.spools }, disk, ..self }
     }
 
-    /// Programs are started through this executable instead of the one that was built.
+    /// Sets the guardian executable, instead of the one that was built.
     #[must_use]
     pub fn guardian(self, executable: PathBuf) -> Scenario {
         Scenario { guardian: Some(executable), ..self }
     }
 
-    /// File tools may reach the home of sessions, as far as their folders go.
+    /// Adds the home of sessions to the folders that file tools may reach.
     #[must_use]
     pub fn home_added(self) -> Scenario {
         Scenario { reach: Folders::Home, ..self }
     }
 
-    /// The session is given these words first.
+    /// Sets the first prompt.
     #[must_use]
     pub fn prompt(self, text: &str) -> Scenario {
         Scenario { prompt: Some(text.into()), ..self }
     }
 
-    /// Sets the stage and opens nothing yet.
+    /// Creates the fixture without opening a session.
     pub fn ready(self) -> SessionFixture {
         SessionFixture::set(self)
     }
 
-    /// Plays the scenario until the session is at rest, and leaves it.
+    /// Plays the scenario until the session is idle, and leaves it.
     pub async fn run(self) -> PlayedSession {
         let prompt = self.prompt.clone();
         let mut driver = self.ready().open(SessionStart::New).await;
@@ -334,7 +334,7 @@ impl Scenario {
     }
 }
 
-/// A worker that may start others, and a reader that may not.
+/// A worker that may start agents, and a reader that may not.
 fn subagents() -> Catalog {
     let agent = |name: &str, description: &str| AgentSpec {
         name: name.into(),

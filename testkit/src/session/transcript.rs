@@ -1,5 +1,5 @@
-//! A session's log as text that is the same in every run: a section per task in the order they were made, and within
-//! it the order of its own events. Answers stand in the order of their calls, whichever came first.
+//! A session's log as text that is the same in every run: a section per task in creation order, with the task's events
+//! in order. Tool results appear in the order of their calls, whichever came first.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -9,7 +9,7 @@ use protocol::{
     TaskId, TaskOutcome, TaskSpec, ToolCallRequest, ToolResult, clip_middle,
 };
 
-/// Most bytes shown of one text.
+/// Maximum length of a text shown, in bytes.
 const SHOWN: usize = 600;
 
 /// The log as text.

@@ -1,4 +1,4 @@
-//! Isolated workers in a large repository, against what `git worktree add` takes for as many work trees.
+//! Isolated workers in a large repository, compared with `git worktree add` for as many worktrees.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,15 +11,15 @@ use anyhow::{Context, Result};
 use super::BenchFolder;
 use crate::run::run;
 
-/// Folders of the repository, and files in each.
+/// Number of folders in the repository, and of files in each.
 const FOLDERS: usize = 1_000;
 const FILES: usize = 100;
 
-/// How long ext4 without a journal keeps from using the inode of a removed file again. Until then it looks at each whenever
-/// a file is made, so that whoever comes after a removal of many files is many times slower.
+/// How long ext4 without a journal does not reuse the inode of a removed file. Until then it checks each of them
+/// whenever a file is created, so work after the removal of many files is many times slower.
 const INODES: Duration = Duration::from_secs(70);
 
-/// How many workers there are at once.
+/// Numbers of concurrent workers.
 const WORKERS: [usize; 2] = [1, 4];
 
 /// Every worker writes one file.
@@ -30,7 +30,7 @@ rules:
   - answer: [ { say: Done. } ]
 ";
 
-/// Makes the repository, measures both, and prints the table.
+/// Creates the repository, measures both, and prints the table.
 pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     let top = ground.folder.join("large");
     make(&top)?;
@@ -39,7 +39,7 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     println!("| workers | git worktree add | fleet | ratio | peak memory |");
     println!("|---:|---:|---:|---:|---:|");
     for workers in WORKERS {
-        // Neither side is to pay for what was removed or written before it; the work trees stay until the end for the same
+        // Neither side must pay for files removed or written before it; the worktrees stay until the end for the same
         // reason.
         std::thread::sleep(INODES);
         run(&mut Command::new("sync"))?;
@@ -75,7 +75,7 @@ fn make(top: &Path) -> Result<()> {
     run(git(top).args(own).args(["commit", "--quiet", "-m", "all"]))
 }
 
-/// How long git takes to add so many work trees at once.
+/// How long git takes to add this many worktrees at once.
 fn worktrees(ground: &BenchFolder, top: &Path, count: usize) -> Result<Duration> {
     let paths: Vec<_> = (0..count).map(|n| ground.folder.join(format!("tree-{count}-{n}"))).collect();
     let began = Instant::now();
@@ -92,7 +92,7 @@ fn git(top: &Path) -> Command {
     command
 }
 
-/// A plan of todos that do not wait for each other.
+/// A plan of independent todos.
 fn text(todos: usize) -> String {
     let mut text = "todos:\n".to_owned();
     for n in 0..todos {

@@ -1,6 +1,6 @@
-//! Many agents at once: a scripted root starts them in one message, each makes three shell calls, one a turn, and
-//! answers. The model server stands in a process of its own and takes 50 ms for an answer; the floor and Bosun ask the
-//! same one in turns.
+//! Many agents at once: a scripted root starts them in one message, each makes three shell calls, one per turn, and
+//! answers. The model server is a separate process and takes 50 ms per answer; the floor and Bosun use the same one
+//! alternately.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +14,7 @@ use super::server::BenchServer;
 use crate::measure::{RunFigures, measure};
 use crate::run::target_dir;
 
-/// What a worker runs between two turns.
+/// The command that a worker runs between two turns.
 const COMMAND: &str = "echo done";
 
 /// Shell calls of one worker.
@@ -32,7 +32,7 @@ tools: [shell]
 You are a bench worker.
 ";
 
-/// Lets all workers work, and all their requests go, at once.
+/// Lets all workers run and send their requests at once.
 const CONFIG: &str = "\
 [limits]
 live = 4096
@@ -66,11 +66,11 @@ pub(super) fn bench(ground: &BenchFolder, workers: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// The requests of one run, in the order they came.
+/// The requests of one run, in the order of arrival.
 struct Requests(Vec<PathBuf>);
 
 impl Requests {
-    /// Runs Bosun once and keeps what it asks.
+    /// Runs Bosun once and stores its requests.
     fn record(ground: &BenchFolder, workers: usize) -> Result<Requests> {
         let folder = ground.folder.join(format!("requests-{workers}"));
         fs::create_dir_all(&folder).context("cannot make a folder for requests")?;
@@ -85,12 +85,12 @@ impl Requests {
         Ok(Requests(files))
     }
 
-    /// Bytes of the main agent's first.
+    /// Size of the main agent's first request.
     fn first(&self) -> Result<u64> {
         size(self.0.first())
     }
 
-    /// Bytes of the first worker's first.
+    /// Size of the first worker's first request.
     fn child(&self) -> Result<u64> {
         size(self.0.get(1))
     }
@@ -100,17 +100,17 @@ fn size(file: Option<&PathBuf>) -> Result<u64> {
     Ok(fs::metadata(file.context("there was no request")?).context("a request is gone")?.len())
 }
 
-/// One number of workers.
+/// The figures for one number of workers.
 struct Round {
     workers: usize,
     floor: RunFigures,
     bosun: RunFigures,
-    /// The part of the time that the server was busy, when Bosun asked it.
+    /// The share of the time that the server was busy while Bosun ran.
     busy: f64,
 }
 
 impl Round {
-    /// Runs floor and Bosun in turns; `one` is what a single worker asks.
+    /// Runs the floor and Bosun alternately; `one` has the requests of a single worker.
     fn new(ground: &BenchFolder, workers: usize, one: &Requests, all: &Requests) -> Result<Round> {
         let server = BenchServer::start(&script(ground, workers)?, "50ms", &[])?;
         let runs = if workers < 100 { 9 } else { 3 };
@@ -143,7 +143,7 @@ impl Round {
     }
 }
 
-/// The run whose wall time is in the middle.
+/// The run with the median wall time.
 fn middle(mut figures: Vec<RunFigures>) -> Result<RunFigures> {
     figures.sort_by_key(|figures| figures.wall);
     figures.get(figures.len() / 2).copied().context("no runs")
@@ -174,7 +174,7 @@ fn floor(
     measure(&command, &ground.home(), &[], 1)
 }
 
-/// Writes the script for so many workers.
+/// Writes the script for this many workers.
 fn script(ground: &BenchFolder, workers: usize) -> Result<PathBuf> {
     let path = ground.folder.join(format!("fanout-{workers}.yaml"));
     fs::write(&path, text(workers)).with_context(|| format!("cannot write {}", Path::new(&path).display()))?;

@@ -1,4 +1,4 @@
-//! Fleets: what the kernel takes for a todo, and what a whole run does, with a scripted model that does nothing else.
+//! Fleets: the cost of a todo in the kernel, and in a whole run with a trivial scripted model.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,21 +9,21 @@ use super::BenchFolder;
 use crate::measure::RunFigures;
 use crate::run::{cargo, run};
 
-/// Todos of the plans that are run.
+/// Number of todos in each plan.
 const PLANS: [usize; 2] = [100, 1_000];
 
-/// How often each is; nothing of an earlier run is used again.
+/// Number of runs of each; nothing of an earlier run is reused.
 const RUNS: usize = 3;
 
-/// Lets enough work at once that the number of todos is what counts.
+/// Lets enough workers run at once that the number of todos dominates.
 const CONFIG: &str = "[limits]\nlive = 64\ntotal = 4096\n";
 
-/// Every worker is done at once.
+/// Every worker finishes immediately.
 const SCRIPT: &str = "version: 1\nrules:\n  - answer: [ { say: Done. } ]\n";
 
 /// Measures the kernel alone, and prints.
 pub(super) fn kernel() -> Result<()> {
-    println!("What the kernel takes for a todo:\n");
+    println!("Cost of a todo in the kernel:\n");
     run(&mut cargo(&["run", "--quiet", "--release", "--package", "bosun-kernel", "--example", "fleet_speed"]))?;
     println!();
     Ok(())
@@ -55,7 +55,7 @@ fn row(todos: usize, figures: RunFigures) -> String {
     format!("| {todos} | {wall:.2} s | {:.2} ms | {cpu:.2} s | {:.2} ms | {mib:.0} MiB |", each(wall), each(cpu))
 }
 
-/// A plan of ten todos a layer, each waiting for two of the layer before.
+/// A plan with ten todos per layer, each depending on two of the layer before.
 fn text(todos: usize) -> String {
     let mut text = "todos:\n".to_owned();
     for n in 0..todos {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: figures of the release binary, as `docs/performance.md` shows them.
+//! `cargo xtask bench`: the figures of the release binary for `docs/performance.md`.
 
 mod adapters;
 mod checkouts;
@@ -17,10 +17,10 @@ use anyhow::{Context, Result};
 use crate::measure::{RunFigures, measure, table};
 use crate::run::{cargo, run, target_dir};
 
-/// How often each thing is measured.
+/// Number of runs.
 const RUNS: usize = 30;
 
-/// How often the long ones are.
+/// Number of runs of the long ones.
 const LONG_RUNS: usize = 5;
 
 /// Turns of the long session.
@@ -51,13 +51,13 @@ pub(crate) fn bench() -> Result<()> {
     run(&mut cargo(&["run", "--quiet", "--release", "--package", "bosun-store", "--example", "events"]))
 }
 
-/// How many agents work at once, each number in its turn.
+/// Numbers of concurrent agents.
 pub(crate) const WORKERS: &str = "1,10,50,200,1000";
 
-/// Builds the release binary and measures agents that work at the same time.
+/// Builds the release binary and measures concurrent agents.
 pub(crate) fn fanout(workers: &str) -> Result<()> {
     let workers: Result<Vec<usize>, _> = workers.split(',').map(str::parse).collect();
-    let workers = workers.context("--workers takes numbers with commas between them")?;
+    let workers = workers.context("--workers takes numbers separated by commas")?;
     build()?;
     fanout::bench(&BenchFolder::new()?, &workers)
 }
@@ -85,7 +85,7 @@ pub(crate) fn growth(binary: Option<&str>) -> Result<()> {
     growth::bench(&BenchFolder::of(binary)?)
 }
 
-/// Measures a run that others watch over HTTP.
+/// Measures a run with HTTP watchers.
 pub(crate) fn watchers(binary: Option<&str>) -> Result<()> {
     watchers::bench(&BenchFolder::of(binary)?)
 }
@@ -101,10 +101,10 @@ struct BenchFolder {
 }
 
 impl BenchFolder {
-    /// To measure the release binary, which is built, or another one.
+    /// Prepares to measure another binary, or the release binary, which is built.
     fn of(binary: Option<&str>) -> Result<BenchFolder> {
         let Some(binary) = binary else { return build().and_then(|()| BenchFolder::new()) };
-        // It is started in other folders.
+        // It is started from other folders.
         let path = fs::canonicalize(binary).with_context(|| format!("cannot find {binary}"))?;
         let binary = path.to_str().context("the name of the binary is not text")?.to_owned();
         Ok(BenchFolder { binary, ..BenchFolder::new()? })
@@ -129,7 +129,7 @@ impl BenchFolder {
         measure(&command, &self.home(), &[], runs)
     }
 
-    /// A prompt answered by one of the scripts, in a home that holds earlier sessions.
+    /// A prompt answered by one of the scripts, in a home with earlier sessions.
     fn prompt(&self, script: &str, runs: usize) -> Result<RunFigures> {
         let (folder, model) = (self.folder(), format!("script/{script}"));
         self.measure(&["-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", &model], runs)

@@ -1,4 +1,4 @@
-//! Figures with a provider: the test kit's model server in a process of its own, on loopback.
+//! Figures with a provider: the test kit's model server in a separate process, on loopback.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use super::server::BenchServer;
 use super::{BenchFolder, RUNS};
 use crate::measure::{measure, table};
 
-/// Each wire as a model is named on it.
+/// Each wire format, with a model that uses it.
 const WIRES: [(&str, &str); 3] = [
     ("Anthropic Messages", "anthropic/test-model"),
     ("OpenAI Responses", "openai/test-model"),
@@ -20,13 +20,13 @@ const WIRES: [(&str, &str); 3] = [
 /// Measures and prints.
 pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     let mut rows = Vec::new();
-    for (latency, words) in [("0ms", "answers at once"), ("50ms", "answers after 50 ms")] {
+    for (latency, label) in [("0ms", "answers at once"), ("50ms", "answers after 50 ms")] {
         let server = BenchServer::start(&ground.folder.join("one-turn.yaml"), latency, &[])?;
         for (name, model) in WIRES {
             let (folder, env) = (ground.folder(), variables(&server.url));
             let command = [&ground.binary, "-p", "go", "--quiet", "-C", &folder, "--model", model];
             let figures = measure(&command, &ground.home(), &env, RUNS)?;
-            rows.push((format!("one turn over {name}, server {words}"), figures));
+            rows.push((format!("one turn over {name}, server {label}"), figures));
         }
     }
     let rows: Vec<_> = rows.iter().map(|(name, figures)| (name.as_str(), *figures)).collect();
@@ -48,11 +48,11 @@ pub(super) fn variables(url: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// How many bytes the body of a run's first request has.
+/// The size of a run's first request body, in bytes.
 fn first_request(ground: &BenchFolder, model: &str) -> Result<usize> {
     let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen")?;
     let url = format!("http://{}", listener.local_addr().context("no address")?);
-    let mut asking = Command::new(&ground.binary)
+    let mut process = Command::new(&ground.binary)
         .args(["-p", "go", "--quiet", "-C", &ground.folder(), "--model", model])
         .env("BOSUN_HOME", ground.home())
         .envs(variables(&url))
@@ -61,12 +61,12 @@ fn first_request(ground: &BenchFolder, model: &str) -> Result<usize> {
         .stderr(Stdio::null())
         .spawn()
         .context("cannot start the binary")?;
-    let (stream, _) = listener.accept().context("nobody asked")?;
+    let (stream, _) = listener.accept().context("no request came")?;
     let mut reader = BufReader::new(&stream);
     let length = content_length(&mut reader)?;
     reader.read_exact(&mut vec![0; length]).context("the request was cut")?;
     (&stream).write_all(b"HTTP/1.1 400 No\r\ncontent-length: 0\r\n\r\n").context("cannot answer")?;
-    asking.wait().context("cannot wait for the binary")?;
+    process.wait().context("cannot wait for the binary")?;
     Ok(length)
 }
 

@@ -1,4 +1,4 @@
-//! The test kit's model server in a process of its own.
+//! The test kit's model server in a separate process.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,17 +10,17 @@ use anyhow::{Context, Result};
 
 use crate::run::target_dir;
 
-/// How long a tick of the kernel's clock is.
+/// The length of a kernel clock tick.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The model server, ended with its owner.
+/// The model server, stopped when dropped.
 pub(super) struct BenchServer {
     process: Child,
     pub(super) url: String,
 }
 
 impl BenchServer {
-    /// Starts a server that answers by `script`, with more flags of its own.
+    /// Starts a server that plays `script`, with further flags.
     pub(super) fn start(script: &Path, latency: &str, flags: &[&str]) -> Result<BenchServer> {
         let program = target_dir().join("release/model-server");
         let mut process = Command::new(program)
@@ -34,21 +34,21 @@ impl BenchServer {
             .context("cannot start the model server")?;
         let stdout = process.stdout.take().context("the model server has no output")?;
         let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line).context("cannot hear the model server")?;
-        let url = line.trim().strip_prefix("listening on ").context("the model server does not say where it is")?;
+        BufReader::new(stdout).read_line(&mut line).context("cannot read from the model server")?;
+        let url = line.trim().strip_prefix("listening on ").context("the model server did not print its address")?;
         Ok(BenchServer { process, url: url.to_owned() })
     }
 
-    /// How much processor time it has used.
+    /// The CPU time it has used.
     pub(super) fn cpu(&self) -> Result<Duration> {
         cpu_of(self.process.id())
     }
 }
 
-/// How much processor time a process has used.
+/// The CPU time that a process has used.
 pub(super) fn cpu_of(process: u32) -> Result<Duration> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).context("the server is gone")?;
-    // The name before the last bracket may hold anything.
+    // The name before the last parenthesis may contain anything.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u32>().ok()).unwrap_or_default();
     Ok(TICK * (ticks(11) + ticks(12)))
@@ -56,7 +56,7 @@ pub(super) fn cpu_of(process: u32) -> Result<Duration> {
 
 impl Drop for BenchServer {
     fn drop(&mut self) {
-        // One that is gone already is as good.
+        // It may have ended already.
         let _gone = self.process.kill().and_then(|()| self.process.wait());
     }
 }

@@ -1,5 +1,5 @@
-//! What it costs a run that others watch: the same scripted session over HTTP with no, some and many watchers of its
-//! events, who read everything; and as many who read nothing.
+//! The cost of watchers: the same scripted session over HTTP with no, some and many watchers of its events that read
+//! everything, and with as many that read nothing.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,28 +12,28 @@ use serde_json::{Value, json};
 use super::BenchFolder;
 use crate::measure::median;
 
-/// How many watch, each number in its turn.
+/// Numbers of watchers.
 const WATCHERS: [usize; 3] = [0, 32, 120];
 
-/// How often each is measured.
+/// Number of runs of each.
 const RUNS: usize = 7;
 
-/// How long a run may take.
+/// Timeout of a run.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often the state of a run is asked for.
+/// How often the state of a run is polled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What one run took: wall, and CPU of the server.
+/// The wall time of one run, and the server's CPU time.
 type WatchersRun = (Duration, Duration);
 
 /// Measures and prints.
 pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
-    println!("A session of 500 turns that others watch over HTTP:\n");
+    println!("A session of 500 turns with watchers over HTTP:\n");
     println!("| watchers | wall | CPU of the server | with watchers that read nothing: wall | CPU |");
     println!("|---:|---:|---:|---:|---:|");
     let mut all = WATCHERS.map(|watchers| (watchers, Vec::new(), Vec::new()));
-    // By turns: what changes on the machine meanwhile is no one's advantage.
+    // Alternately, so that changes of load on the machine affect all equally.
     for _ in 0..RUNS {
         for (watchers, reading, silent) in &mut all {
             reading.push(once(ground, *watchers, true)?);
@@ -54,7 +54,7 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     Ok(())
 }
 
-/// The medians of wall and CPU, each by itself.
+/// The medians of wall and CPU time, separately.
 fn middle(runs: &[WatchersRun]) -> Result<WatchersRun> {
     let wall = median(runs.iter().map(|run| run.0)).context("no runs")?;
     Ok((wall, median(runs.iter().map(|run| run.1)).context("no runs")?))
@@ -75,7 +75,7 @@ fn once(ground: &BenchFolder, watchers: usize, is_read: bool) -> Result<Watchers
     let before = server.cpu()?;
     let start = Instant::now();
     server.call("POST", &format!("{path}/messages"), &json!({ "text": "go" }))?;
-    // Streams that nobody reads are held until the server is gone.
+    // Unread streams are held until the server has ended.
     let (readers, held) = if is_read { (streams, Vec::new()) } else { (Vec::new(), streams) };
     let readers: Vec<_> = readers.into_iter().map(|stream| std::thread::spawn(move || drain(stream))).collect();
     loop {
@@ -89,7 +89,7 @@ fn once(ground: &BenchFolder, watchers: usize, is_read: bool) -> Result<Watchers
     let figures = (start.elapsed(), server.cpu()?.saturating_sub(before));
     drop((server, held));
     for reader in readers {
-        // A stream whose server is gone has ended.
+        // A stream ends with its server.
         let _ended = reader.join();
     }
     Ok(figures)
@@ -97,11 +97,11 @@ fn once(ground: &BenchFolder, watchers: usize, is_read: bool) -> Result<Watchers
 
 /// Reads a stream to its end.
 fn drain(mut stream: TcpStream) {
-    let mut room = [0; 64 * 1024];
-    while stream.read(&mut room).is_ok_and(|read| read > 0) {}
+    let mut buffer = [0; 64 * 1024];
+    while stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
 }
 
-/// `bosun serve`, ended with its owner.
+/// `bosun serve`, stopped when dropped.
 struct ServeProcess {
     process: Child,
     address: String,
@@ -121,19 +121,19 @@ impl ServeProcess {
         let stdout = process.stdout.take().context("the server has no output")?;
         let mut text = String::new();
         let mut lines = BufReader::new(stdout);
-        let said = loop {
-            ensure!(lines.read_line(&mut text)? > 0, "the server says nothing: {text}");
-            if let Ok(said) = serde_json::from_str::<Value>(&text) {
-                break said;
+        let output = loop {
+            ensure!(lines.read_line(&mut text)? > 0, "the server printed no JSON: {text}");
+            if let Ok(output) = serde_json::from_str::<Value>(&text) {
+                break output;
             }
         };
-        let word = |name: &str| said[name].as_str().map(str::to_owned);
-        let url = word("url").context("no address")?;
+        let field = |name: &str| output[name].as_str().map(str::to_owned);
+        let url = field("url").context("no address")?;
         let address = url.strip_prefix("http://").context("no address")?.to_owned();
-        Ok(ServeProcess { process, address, token: word("token").context("no token")? })
+        Ok(ServeProcess { process, address, token: field("token").context("no token")? })
     }
 
-    /// Sends a request; gives the stream that the answer comes on.
+    /// Sends a request; returns the stream with the answer.
     fn ask(&self, verb: &str, path: &str, body: &str) -> Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.address).context("cannot connect")?;
         let (address, token, length) = (&self.address, &self.token, body.len());
@@ -152,7 +152,7 @@ impl ServeProcess {
         Ok(serde_json::from_str(body).unwrap_or_default())
     }
 
-    /// How much processor time it has used.
+    /// The CPU time it has used.
     fn cpu(&self) -> Result<Duration> {
         super::server::cpu_of(self.process.id())
     }
@@ -160,7 +160,7 @@ impl ServeProcess {
 
 impl Drop for ServeProcess {
     fn drop(&mut self) {
-        // One that is gone already is as good.
+        // It may have ended already.
         let _gone = self.process.kill().and_then(|()| self.process.wait());
     }
 }

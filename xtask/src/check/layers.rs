@@ -1,4 +1,4 @@
-//! Which crate may depend on which: the picture of ARCHITECTURE.md as data, compared with the manifests.
+//! Which crate may depend on which: the layers of ARCHITECTURE.md as data, compared with the manifests.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -21,23 +21,23 @@ const NARROW: [(&str, &[&str]); 4] = [
     ("dashboard", &["protocol", "rpc"]),
 ];
 
-/// Crates that exist for development; they may use anything, and nothing ships them.
+/// Crates for development only; they may use anything, and are not shipped.
 const DEV_ONLY: [&str; 2] = ["testkit", "xtask"];
 
-/// A crate of the workspace and what its manifest names.
+/// A crate of the workspace and its dependencies.
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) dependencies: Vec<Dependency>,
 }
 
-/// One line of a manifest. Our own crates go by their short names.
+/// A dependency. Our own crates have their short names.
 pub(super) struct Dependency {
     pub(super) name: String,
     ours: bool,
     dev: bool,
 }
 
-/// Reads what `cargo metadata --no-deps` says.
+/// Parses the output of `cargo metadata --no-deps`.
 pub(super) fn read(metadata: &str) -> Result<Vec<Package>> {
     let metadata: Value = serde_json::from_str(metadata).context("cargo metadata is not JSON")?;
     let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
@@ -59,7 +59,7 @@ fn short(name: &Value) -> String {
     name.strip_prefix("bosun-").unwrap_or(name).to_owned()
 }
 
-/// Every edge that the picture does not have.
+/// Every dependency that the layers do not allow.
 pub(super) fn faults(packages: &[Package]) -> Vec<String> {
     packages.iter().flat_map(package_faults).collect()
 }

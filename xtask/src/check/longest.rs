@@ -1,8 +1,8 @@
-//! The longest files and functions, for a reader's eye. Nobody fails for them.
+//! Lists the longest files and functions, for information only.
 
 use crate::sources::SourceFile;
 
-/// How many of each are shown.
+/// Number of each shown.
 const SHOWN: usize = 10;
 
 /// Prints the longest files and functions.

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: everything that can be said about the sources without running them.
+//! `cargo xtask check`: all checks of the sources that do not run them.
 
 mod layers;
 mod longest;

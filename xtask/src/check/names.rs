@@ -1,4 +1,4 @@
-//! Names that a stranger can search for: a type name has few meanings, nothing is named by a private metaphor, and the
+//! Checks that a newcomer can search for names: a type name has few meanings, there are no private metaphors, and the
 //! glossary stays short.
 
 use std::collections::BTreeMap;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::sources::{ByteKind, SourceFile, only, words};
 
-/// How many types of the workspace may have one name.
+/// How many types of the workspace may share a name.
 const MEANINGS: usize = 2;
 
-/// Most entries of the glossary.
+/// Maximum number of entries in the glossary.
 const ENTRIES: usize = 80;
 
-/// Words that once stood for something else in this code, and what that is called.
+/// Metaphors that this code once used, with the terms to use instead.
 const METAPHORS: [(&str, &str); 19] = [
     ("aide", "merge session"),
     ("census", "tree snapshot"),
@@ -35,12 +35,12 @@ const METAPHORS: [(&str, &str); 19] = [
     ("yard", "merge workspace"),
 ];
 
-/// Every name that stops a reader.
+/// Every name that breaks a rule.
 pub(super) fn faults(sources: &[SourceFile], glossary: &str) -> Vec<String> {
     [meanings(sources), metaphors(sources), entries(glossary)].concat()
 }
 
-/// Names of more types than may share one; tests have their own.
+/// Names shared by too many types; tests are excluded.
 fn meanings(sources: &[SourceFile]) -> Vec<String> {
     let mut types: BTreeMap<String, Vec<&Path>> = BTreeMap::new();
     for source in sources.iter().filter(|source| !is_test(&source.path)) {
@@ -75,7 +75,7 @@ fn defined(text: &str) -> Vec<String> {
     code.lines().filter_map(line).collect()
 }
 
-/// Words of the list, wherever they stand: in names, comments or texts.
+/// Finds words of the list in names, comments and texts.
 fn metaphors(sources: &[SourceFile]) -> Vec<String> {
     let own = Path::new("xtask/src/check/names.rs");
     let mut faults = Vec::new();
@@ -93,7 +93,7 @@ fn metaphors(sources: &[SourceFile]) -> Vec<String> {
     faults
 }
 
-/// The parts of a name, in small letters.
+/// The parts of a name, in lower case.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for letter in name.chars() {

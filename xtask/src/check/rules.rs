@@ -1,11 +1,11 @@
-//! Rules that no lint knows: one home per dangerous thing, and one list of environment variables.
+//! Rules without a lint: one crate for each dangerous dependency, and one list of environment variables.
 
 use std::collections::BTreeSet;
 
 use super::layers::Package;
 use crate::sources::{ByteKind, SourceFile, only, words};
 
-/// Dependencies with one home.
+/// Dependencies that only one crate may use.
 const HOMES: [(&str, &str); 6] = [
     ("rusqlite", "store"),
     ("nix", "host"),
@@ -15,10 +15,10 @@ const HOMES: [(&str, &str); 6] = [
     ("rustls", "net"),
 ];
 
-/// What must not be locked: each needs more than Rust and a C compiler to build.
+/// Unwanted dependencies: each needs more than Rust and a C compiler to build.
 const UNWANTED: [&str; 3] = ["aws-lc-sys", "openssl-sys", "cmake"];
 
-/// Where every environment variable of ours is declared.
+/// The file that declares all our environment variables.
 const ENV: &str = "crates/config/src/env.rs";
 
 /// Every broken rule.
@@ -28,7 +28,7 @@ pub(super) fn faults(packages: &[Package], sources: &[SourceFile]) -> Vec<String
 
 fn homes(packages: &[Package]) -> Vec<String> {
     let mut faults = Vec::new();
-    // xtask measures processes, and nobody ships it.
+    // xtask measures processes, and is not shipped.
     for package in packages.iter().filter(|package| package.name != "xtask") {
         for (name, home) in HOMES {
             if package.name != home && package.dependencies.iter().any(|dependency| dependency.name == name) {
@@ -39,7 +39,7 @@ fn homes(packages: &[Package]) -> Vec<String> {
     faults
 }
 
-/// Names what the lock file holds and must not.
+/// Reports unwanted dependencies in the lock file.
 pub(super) fn locked(lock: &str) -> Vec<String> {
     let is_locked = |name: &&&str| lock.lines().any(|line| line == format!("name = \"{name}\""));
     UNWANTED.iter().filter(is_locked).map(|name| format!("lock: {name} must not be depended on")).collect()
@@ -54,7 +54,7 @@ fn unsafe_code(sources: &[SourceFile]) -> Vec<String> {
     found.collect()
 }
 
-/// Compares the variables that shipped sources name with those that are declared; tests have their own.
+/// Compares the variables that shipped sources name with the declared ones; tests are excluded.
 fn environment(sources: &[SourceFile]) -> Vec<String> {
     let declared = sources.iter().find(|source| source.path == std::path::Path::new(ENV));
     if declared.is_none() && is_skeleton(sources) {
@@ -75,7 +75,7 @@ fn is_shipped(source: &SourceFile) -> bool {
     source.path.starts_with("crates") && !source.path.iter().any(|part| part == "tests")
 }
 
-/// Whether the crate that declares variables has nothing in it yet.
+/// Whether the crate that declares variables is still empty.
 fn is_skeleton(sources: &[SourceFile]) -> bool {
     let config = sources.iter().filter(|source| source.owner() == "config");
     config.map(|source| source.text.lines().count()).sum::<usize>() < 10

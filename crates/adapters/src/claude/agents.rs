@@ -1,13 +1,13 @@
-//! Agents that a client defines, as our own option takes them. Its names for things are known there already.
+//! Converts agents that a client defines into Bosun's `--agents` option, which knows the client's field names.
 
 use protocol::clip_middle;
 use serde_json::{Map, Value};
 
-/// Most bytes of all definitions: an option of a process of its own would take no more.
+/// Maximum bytes of all definitions; the option of a separate process could not be longer either.
 const SIZE: usize = 1024 * 1024;
 
-/// What a definition may say that changes nothing here.
-const IDLE: [&str; 8] = [
+/// Fields of a definition that have no effect here.
+const IGNORED_FIELDS: [&str; 8] = [
     "memory",
     "initialPrompt",
     "autoCompactWindow",
@@ -18,8 +18,8 @@ const IDLE: [&str; 8] = [
     "criticalSystemReminder",
 ];
 
-/// The agents that a client defines, as our option takes them; says in words which definition is of no use. `servers`
-/// work, and have `tools` to give.
+/// Converts a client's agents into the option's value. The error text names the invalid definition. `servers` are the
+/// working MCP servers and `tools` their tools.
 pub(super) fn agents_option(agents: &Value, servers: &[&str], tools: &[String]) -> Result<Option<String>, String> {
     let agents = match agents {
         Value::Null => return Ok(None),
@@ -28,34 +28,35 @@ pub(super) fn agents_option(agents: &Value, servers: &[&str], tools: &[String]) 
         Value::Object(agents) => agents,
         _other => return Err("`agents` must be an object: a definition for each name".into()),
     };
-    let mut ours = Map::new();
-    for (name, given) in agents {
-        ours.insert(name.clone(), definition(name, given, servers, tools)?);
+    let mut definitions = Map::new();
+    for (name, fields) in agents {
+        definitions.insert(name.clone(), definition(name, fields, servers, tools)?);
     }
-    let json = Value::Object(ours).to_string();
+    let json = Value::Object(definitions).to_string();
     match json.len() <= SIZE {
         true => Ok(Some(json)),
-        false => Err(format!("`agents` has {} bytes; at most {SIZE} are taken", json.len())),
+        false => Err(format!("`agents` has {} bytes; at most {SIZE} are allowed", json.len())),
     }
 }
 
-fn definition(name: &str, given: &Value, servers: &[&str], tools: &[String]) -> Result<Value, String> {
-    let shown = clip_middle(name, 100);
-    let mut fields = given.as_object().cloned().ok_or_else(|| format!("the agent `{shown}` must be an object"))?;
-    // A field that says nothing is as good as none.
+fn definition(name: &str, input: &Value, servers: &[&str], tools: &[String]) -> Result<Value, String> {
+    let display_name = clip_middle(name, 100);
+    let mut fields =
+        input.as_object().cloned().ok_or_else(|| format!("the agent `{display_name}` must be an object"))?;
+    // A null field counts as absent.
     fields.retain(|_, value| !value.is_null());
     for field in ["description", "prompt"] {
         if fields.get(field).and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
-            return Err(format!("the agent `{shown}` has no {field}: give it one, as a text"));
+            return Err(format!("the agent `{display_name}` has no {field}: add one, as a string"));
         }
     }
-    for field in IDLE {
+    for field in IGNORED_FIELDS {
         if fields.remove(field).is_some() {
-            tracing::warn!(agent = %shown, field, "a field of an agent is not in this version; the rest is used");
+            tracing::warn!(agent = %display_name, field, "ignoring an unsupported field of an agent");
         }
     }
     if fields.get("effort").is_some_and(Value::is_number) {
-        tracing::warn!(agent = %shown, "an effort as a number is not in this version; the session's is used");
+        tracing::warn!(agent = %display_name, "a numeric effort is not supported; the session's effort is used");
         fields.remove("effort");
     }
     if let Some(Value::Array(list)) = fields.get_mut("tools") {
@@ -73,7 +74,7 @@ fn definition(name: &str, given: &Value, servers: &[&str], tools: &[String]) -> 
     Ok(Value::Object(fields))
 }
 
-/// A tool that is not to be had, by whatever became of its name: a no must not be lost over letters.
+/// A pattern for a denied tool that matches its normalized name too: a denial must not be lost over special characters.
 fn denied_pattern(tool: &Value) -> Value {
     match tool.as_str().filter(|name| name.starts_with("mcp__")) {
         Some(name) if server_prefix(name).is_none() => mcp::name_pattern(name).into(),
@@ -83,7 +84,7 @@ fn denied_pattern(tool: &Value) -> Value {
     }
 }
 
-/// A tool of a list; all of a server's tools where the server is named.
+/// One entry of a tool list; all of a server's tools if it names a server.
 fn expand_server_tools(tool: &Value, tools: &[String]) -> Vec<Value> {
     let Some(prefix) = tool.as_str().filter(|name| name.starts_with("mcp__")).map(server_prefix) else {
         return vec![tool.clone()];
@@ -94,7 +95,7 @@ fn expand_server_tools(tool: &Value, tools: &[String]) -> Vec<Value> {
     }
 }
 
-/// What the names of a server's tools begin with, if a name stands for all of them.
+/// The common prefix of a server's tools, if a name stands for all of them.
 fn server_prefix(name: &str) -> Option<String> {
     if let Some(prefix) = name.strip_suffix('*') {
         return Some(prefix.to_owned());
@@ -146,10 +147,10 @@ mod tests {
         for (agents, why) in [
             (json!([5]), "`agents` must be an object: a definition for each name"),
             (json!({ "a": 5 }), "the agent `a` must be an object"),
-            (json!({ "a": { "prompt": "x" } }), "the agent `a` has no description: give it one, as a text"),
+            (json!({ "a": { "prompt": "x" } }), "the agent `a` has no description: add one, as a string"),
             (
                 json!({ "a": { "description": "x", "prompt": " " } }),
-                "the agent `a` has no prompt: give it one, as a text",
+                "the agent `a` has no prompt: add one, as a string",
             ),
         ] {
             assert_eq!(read(agents).unwrap_err(), why);

@@ -1,10 +1,10 @@
-//! The command line as both SDKs write it: `--flag value` and `--flag=value` alike. What is not known is passed over.
+//! The command line of both Claude SDKs: `--flag value` and `--flag=value` alike. Unknown flags are ignored.
 
 use std::collections::VecDeque;
 
 use super::list_args;
 
-/// What the client said on the command line.
+/// The client's command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ClaudeArgs {
     /// `--model`.
@@ -17,7 +17,7 @@ pub(super) struct ClaudeArgs {
     pub(super) allowed: Vec<String>,
     /// `--disallowedTools`.
     pub(super) disallowed: Vec<String>,
-    /// `--tools`: the only tools there are; all when absent.
+    /// `--tools`: the only available tools; all when absent.
     pub(super) tools: Option<Vec<String>>,
     /// `--system-prompt`.
     pub(super) system: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct ClaudeArgs {
     pub(super) managed: Option<String>,
     /// `--managed-settings-in-initialize`.
     pub(super) managed_in_initialize: bool,
-    /// `--setting-sources`; none of them when empty.
+    /// `--setting-sources`; an empty value means none.
     pub(super) setting_sources: Option<String>,
     /// `--mcp-config`.
     pub(super) mcp_configs: Vec<String>,
@@ -69,7 +69,7 @@ pub(super) struct ClaudeArgs {
     pub(super) version: bool,
 }
 
-/// Flags that stand alone.
+/// Flags without a value.
 const ALONE: [&str; 21] = [
     "allow-dangerously-skip-permissions",
     "await-initialize",
@@ -94,7 +94,7 @@ const ALONE: [&str; 21] = [
     "v",
 ];
 
-/// Flags whose next word is their value, whatever it looks like.
+/// Flags whose value is the next argument, even if it looks like a flag.
 const VALUED: [&str; 27] = [
     "add-dir",
     "agent",
@@ -125,7 +125,7 @@ const VALUED: [&str; 27] = [
     "tools",
 ];
 
-/// Flags that are known, and mean nothing here.
+/// Known flags that have no effect here.
 const UNUSED: [&str; 15] = [
     "betas",
     "channels",
@@ -145,20 +145,20 @@ const UNUSED: [&str; 15] = [
 ];
 
 impl ClaudeArgs {
-    /// Reads a command line.
-    pub(super) fn read(words: Vec<String>) -> ClaudeArgs {
+    /// Parses a command line.
+    pub(super) fn read(line: Vec<String>) -> ClaudeArgs {
         let mut args = ClaudeArgs::default();
-        let mut words = VecDeque::from(words);
-        while let Some(word) = words.pop_front() {
-            let Some(flag) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
-                tracing::debug!(word, "a word of the command line is passed over");
+        let mut line = VecDeque::from(line);
+        while let Some(arg) = line.pop_front() {
+            let Some(flag) = arg.strip_prefix("--").or_else(|| arg.strip_prefix('-')) else {
+                tracing::debug!(arg, "ignoring an argument of the command line");
                 continue;
             };
             let (name, value) = match flag.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None if ALONE.contains(&flag) => (flag, None),
-                None if VALUED.contains(&flag) => (flag, words.pop_front()),
-                None => (flag, words.pop_front_if(|next| !next.starts_with("--"))),
+                None if VALUED.contains(&flag) => (flag, line.pop_front()),
+                None => (flag, line.pop_front_if(|next| !next.starts_with("--"))),
             };
             args.take(name, value);
         }
@@ -201,7 +201,7 @@ impl ClaudeArgs {
             "no-session-persistence" => self.no_persistence = true,
             "version" | "v" => self.version = true,
             known if ALONE.contains(&known) || UNUSED.contains(&known) => {}
-            unknown => tracing::warn!("the client's flag --{unknown} is not known, and is passed over"),
+            unknown => tracing::warn!("ignoring the client's unknown flag --{unknown}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Work that waits for the client or for its hooks, while the talk goes on.
+//! Work that waits for the client or its hooks while the conversation continues.
 
 use std::sync::Arc;
 
@@ -11,30 +11,30 @@ use super::permission_requests::{self, ClientDecision};
 use super::prompt::ClientPrompt;
 use super::wire::ControlChannel;
 
-/// What came of background work.
+/// The outcome of background work.
 #[derive(Debug)]
 pub(super) enum BackgroundOutcome {
-    /// A message was taken.
+    /// A message was accepted.
     Sent {
-        /// It, as the client gets it back.
+        /// The message, as it is replayed to the client.
         frame: Value,
     },
-    /// The agent was told to give its answer.
+    /// The agent was reminded to give its answer.
     Reminded,
-    /// A slash command told something, and no turn follows.
+    /// A slash command returned output, and no turn follows.
     CommandOutput(String),
-    /// A message was not taken.
+    /// A message was refused.
     Refused(String),
     /// The client decided.
     Decided {
-        /// Whose call it was about.
+        /// The task that made the call.
         task: TaskId,
-        /// What it was about.
+        /// The ask.
         ask: Box<Ask>,
-        /// What it decided.
+        /// The decision.
         verdict: ClientDecision,
     },
-    /// The client will not decide.
+    /// The client disconnected without deciding.
     Unanswered,
 }
 
@@ -61,11 +61,11 @@ pub(super) async fn send_prompt(api: Arc<RpcClient>, prompt: ClientPrompt, is_sl
     }
 }
 
-/// Tells the agent to give its answer.
-pub(super) async fn remind(api: Arc<RpcClient>, words: &str) -> BackgroundOutcome {
+/// Reminds the agent to give its answer.
+pub(super) async fn remind(api: Arc<RpcClient>, text: &str) -> BackgroundOutcome {
     let message = SendParams {
         task: None,
-        text: words.into(),
+        text: text.into(),
         images: Vec::new(),
         delivery: MailDelivery::FollowUp,
         display: None,
@@ -76,7 +76,7 @@ pub(super) async fn remind(api: Arc<RpcClient>, words: &str) -> BackgroundOutcom
     }
 }
 
-/// Why a call has no result, for a person: without the number that tells programs the same.
+/// The error of a call as text for people, without its code.
 pub(super) fn error_text(error: CallError) -> String {
     match error {
         CallError::Refused(refusal) => refusal.message,
@@ -90,7 +90,7 @@ async fn invoke(api: &RpcClient, name: &str, input: &str) -> Result<InvokeSlashR
     api.call(Method::CommandsInvoke, InvokeSlashParams { name: name.to_owned(), input: input.to_owned() }).await
 }
 
-/// Puts an ask to the client.
+/// Sends an ask to the client.
 pub(super) async fn ask_client(
     control: Arc<ControlChannel>,
     task: TaskId,
@@ -100,7 +100,7 @@ pub(super) async fn ask_client(
     let answer = control.request(permission_requests::request(&ask, agent)).await;
     let verdict = match answer {
         Ok(answer) => permission_requests::read_decision(&ask, &answer),
-        // What nobody decided stays open for whoever comes next.
+        // An undecided ask stays open for the next client.
         Err(_) if control.is_closed() => return BackgroundOutcome::Unanswered,
         Err(error) => ClientDecision::deny(format!("the client could not decide: {error}")),
     };

@@ -1,5 +1,5 @@
-//! The talk with a client whose session is open: what the client says, what happens in the session, and what comes back
-//! from background work, one thing after the other.
+//! The conversation with a client whose session is open: handles the client's messages, the session's events and the
+//! results of background work, one after the other.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -28,26 +28,26 @@ use super::turn_stats::TurnStatsCollector;
 use super::wire::{ClientGone, ControlChannel};
 use crate::{AdapterExit, session_uuid};
 
-/// How often a client that says nothing more is looked after: one that died does not take what it is sent.
+/// How often a client that has closed its input is probed: writing to a dead client fails.
 const PROBE: Duration = Duration::from_millis(500);
 
-/// What a client is told whose session is another's, when that one has left.
-const OWNER_LEFT: &str = "the session ended because the client that owns it left; resume the session to go on";
+/// Sent to an attached client when the client that owns the session has left.
+const OWNER_LEFT: &str = "the session ended because the client that owns it left; resume the session to continue";
 
-/// How the client wants to be treated.
+/// Options of the client.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ClientOptions {
-    /// What it is shown.
+    /// Which frames it receives.
     pub(super) frames: FrameOptions,
     /// Whether it decides about calls.
     pub(super) decides: bool,
-    /// Whether it gets its own messages back.
+    /// Whether its own messages are replayed to it.
     pub(super) replays: bool,
-    /// Whether a policy forbids the mode in which every call runs.
+    /// Whether a policy forbids the mode that allows every call.
     pub(super) forbids_bypass: bool,
 }
 
-/// The talk with a client.
+/// The conversation with a client.
 pub(super) struct ClientConversation {
     pub(super) session: Uuid,
     pub(super) root: TaskId,
@@ -58,50 +58,50 @@ pub(super) struct ClientConversation {
     pub(super) frame_writer: FrameWriter,
     pub(super) stats: TurnStatsCollector,
     pub(super) follower: SessionFollower,
-    /// The form that answers must have, if the client wants one.
+    /// The state of structured output, if the client wants it.
     pub(super) structured: Option<StructuredOutputState>,
     pub(super) background: JoinSet<BackgroundOutcome>,
-    /// The background work that waits for a decision of the client's.
+    /// Background work that waits for the client's decision.
     pub(super) open_asks: HashMap<(TaskId, CallId), AbortHandle>,
-    /// Messages that wait for their turn.
+    /// Queued messages.
     pub(super) queue: VecDeque<ClientPrompt>,
-    /// Whether a message of the client's is under way, from its sending to the end of its turn.
+    /// Whether a message of the client is being processed, from its sending to the end of its turn.
     pub(super) is_prompt_pending: bool,
-    /// Whether the message that is under way is to be broken off as soon as it is read.
+    /// Whether to interrupt the current message as soon as the root reads it.
     pub(super) interrupt_when_read: bool,
-    /// Whether the root's activation has read a message of a user's.
+    /// Whether the root's activation has read a user's message.
     pub(super) has_read_prompt: bool,
-    /// Whether the root's activation has read of something that it left running.
+    /// Whether the root's activation has read a message from a background task or the runtime.
     pub(super) was_woken: bool,
-    /// Messages to the root that it has not read, and who sent them.
+    /// Unread messages to the root, and their senders.
     pub(super) unread_mail: HashMap<MailId, Principal>,
-    /// What sort of work every task is.
+    /// The type of every task.
     pub(super) task_kinds: HashMap<TaskId, TaskType>,
-    /// Agents below the root that are at work.
+    /// Agents below the root that are working.
     pub(super) busy_agents: HashSet<TaskId>,
-    /// The session's state, as it was last told.
+    /// The session's last reported state.
     pub(super) status: Option<StatusView>,
-    /// The last event that was shown.
+    /// The last event that was sent to the client.
     pub(super) seq: u64,
     /// How the last turn ended.
     pub(super) last_result: Option<TurnResult>,
     /// The model that the session was opened with.
     pub(super) model: String,
-    /// Whether something waits for a decision that the client will not make.
+    /// Whether an ask waits for a decision that the client will not make.
     pub(super) is_unanswered: bool,
-    /// Whether the client says nothing more.
+    /// Whether the client has closed its input.
     is_input_closed: bool,
 }
 
-/// Why a talk ends.
+/// Why a conversation ends.
 pub(super) enum ConversationEnd {
-    /// The client has all it asked for, and wants no more.
+    /// The client has received everything it asked for.
     Done,
-    /// The client is gone, or will not say what is waited for.
+    /// The client is gone, or will not answer a pending ask.
     Left,
-    /// The session is another client's, which has left.
+    /// The client that owns the session has left.
     OwnerLeft,
-    /// What the client says cannot be read, or the session is gone.
+    /// The client's input cannot be read, or the session is gone.
     Broken(String),
 }
 
@@ -112,28 +112,28 @@ impl From<ClientGone> for ConversationEnd {
 }
 
 impl ClientConversation {
-    /// The talk about a session that was opened, and the parts that stay with whoever runs it.
+    /// Starts a conversation about an opened session. Also returns the parts that the caller keeps.
     pub(super) fn new(
         opened: OpenedSession,
         control: Arc<ControlChannel>,
-        manner: ClientOptions,
-        watch: SessionFollower,
+        options: ClientOptions,
+        follower: SessionFollower,
         structured: Option<StructuredOutputState>,
     ) -> Option<(ClientConversation, SessionOwner, EventFeed)> {
-        let OpenedSession { id, owner: run, api, events: news, tasks, info: intro, .. } = opened;
+        let OpenedSession { id, owner, api, events, tasks, info, .. } = opened;
         let root = tasks.first()?.id;
         let session = session_uuid(id);
-        let talk = ClientConversation {
+        let conversation = ClientConversation {
             session,
             root,
             api,
             control,
-            model: intro.model.clone(),
-            info: intro,
-            options: manner,
-            frame_writer: FrameWriter::new(session, root, manner.frames),
+            model: info.model.clone(),
+            info,
+            options,
+            frame_writer: FrameWriter::new(session, root, options.frames),
             stats: TurnStatsCollector::new(root),
-            follower: watch,
+            follower,
             structured,
             background: JoinSet::new(),
             open_asks: HashMap::new(),
@@ -151,17 +151,17 @@ impl ClientConversation {
             is_unanswered: false,
             is_input_closed: false,
         };
-        Some((talk, run, news))
+        Some((conversation, owner, events))
     }
 
-    /// Takes in what happened before.
+    /// Processes the events up to `upto` without sending frames.
     pub(super) fn catch_up(&mut self, home: &Home, id: SessionId, upto: u64) -> Result<(), StoreError> {
         let (root, writer, mails) = (self.root, &mut self.frame_writer, &mut self.unread_mail);
         self.follower.catch_up(home, id, upto, |envelope| match &envelope.entry.event {
             Event::TaskCreated(_) => {
                 writer.event(envelope);
             }
-            // What a user said before was said by another client, or in another life.
+            // Earlier messages of a user came from another client or a previous process.
             Event::MailAdmitted { mail, from: from @ Principal::Task { .. }, .. } if envelope.entry.task == root => {
                 mails.insert(*mail, *from);
             }
@@ -172,29 +172,29 @@ impl ClientConversation {
         })
     }
 
-    /// Talks until the client is done or gone.
+    /// Runs until the client is done or gone.
     pub(super) async fn run(
         mut self,
         mut inbox: ClientInbox,
         first: Option<Value>,
-        mut news: EventFeed,
+        mut events: EventFeed,
     ) -> AdapterExit {
         if self.begin(first).await.is_err() {
             return AdapterExit::Success;
         }
-        let over = loop {
-            if let Err(over) = self.step(&mut inbox, &mut news).await {
-                break over;
+        let end = loop {
+            if let Err(end) = self.step(&mut inbox, &mut events).await {
+                break end;
             }
         };
         self.background.shutdown().await;
-        match over {
+        match end {
             ConversationEnd::Left => AdapterExit::Success,
             ConversationEnd::Done if self.last_result.as_ref().is_some_and(TurnResult::is_failure) => {
                 AdapterExit::Failed
             }
             ConversationEnd::Done => AdapterExit::Success,
-            // One that has all it asked for has lost nothing.
+            // A client that has received everything has lost nothing.
             ConversationEnd::OwnerLeft if !self.is_prompt_pending && self.queue.is_empty() => {
                 if !self.is_input_closed {
                     self.fail(OWNER_LEFT.into()).await;
@@ -205,42 +205,42 @@ impl ClientConversation {
                 self.fail(OWNER_LEFT.into()).await;
                 AdapterExit::Failed
             }
-            ConversationEnd::Broken(words) => {
-                tracing::error!("{words}");
-                self.fail(words).await;
+            ConversationEnd::Broken(message) => {
+                tracing::error!("{message}");
+                self.fail(message).await;
                 AdapterExit::Failed
             }
         }
     }
 
-    /// Tells the client why the session is over. One that is gone needs no result.
-    async fn fail(&mut self, words: String) {
-        let figures = self.stats.finish_turn();
-        self.show(frames::result_frame(self.session, TurnResult::Failed(words), figures)).await.ok();
+    /// Reports to the client why the session ended. A client that is gone needs no result.
+    async fn fail(&mut self, message: String) {
+        let stats = self.stats.finish_turn();
+        self.show(frames::result_frame(self.session, TurnResult::Failed(message), stats)).await.ok();
     }
 
-    /// Begins with what waits, and with the first message if there is one.
+    /// Sends pending tasks and asks to the client, then processes its first message if there is one.
     async fn begin(&mut self, first: Option<Value>) -> Result<(), ClientGone> {
         self.show_all(self.follower.tasks().recap()).await?;
-        self.ask_again().await?;
+        self.send_open_asks().await?;
         match first {
-            Some(frame) => self.prompt(frame).await,
+            Some(frame) => self.accept_prompt(frame).await,
             None => Ok(()),
         }
     }
 
-    async fn step(&mut self, inbox: &mut ClientInbox, news: &mut EventFeed) -> Result<(), ConversationEnd> {
+    async fn step(&mut self, inbox: &mut ClientInbox, events: &mut EventFeed) -> Result<(), ConversationEnd> {
         let control = Arc::clone(&self.control);
         tokio::select! {
             () = control.writer().gone() => Err(ConversationEnd::Left),
-            said = inbox.next(), if !self.is_input_closed => self.handle_message(said).await,
-            told = news.next() => match told {
-                Ok(notice) => self.told(notice).await,
+            message = inbox.next(), if !self.is_input_closed => self.handle_message(message).await,
+            notification = events.next() => match notification {
+                Ok(notification) => self.handle_notification(notification).await,
                 Err(_closed) if self.info.is_attached => Err(ConversationEnd::OwnerLeft),
                 Err(closed) => Err(ConversationEnd::Broken(closed.to_string())),
             },
             Some(outcome) = self.background.join_next() => match outcome {
-                Ok(outcome) => Ok(self.came_back(outcome).await?),
+                Ok(outcome) => Ok(self.background_done(outcome).await?),
                 Err(error) if error.is_cancelled() => Ok(()),
                 Err(error) => Err(ConversationEnd::Broken(error.to_string())),
             },
@@ -251,10 +251,10 @@ impl ClientConversation {
         self.is_done()
     }
 
-    async fn handle_message(&mut self, said: ClientMessage) -> Result<(), ConversationEnd> {
-        match said {
-            ClientMessage::Request { id, request } => Ok(self.request(&id, request).await?),
-            ClientMessage::User(frame) => Ok(self.prompt(frame).await?),
+    async fn handle_message(&mut self, message: ClientMessage) -> Result<(), ConversationEnd> {
+        match message {
+            ClientMessage::Request { id, request } => Ok(self.handle_request(&id, request).await?),
+            ClientMessage::User(frame) => Ok(self.accept_prompt(frame).await?),
             ClientMessage::End => {
                 self.is_input_closed = true;
                 Ok(())
@@ -263,7 +263,7 @@ impl ClientConversation {
         }
     }
 
-    /// Whether there is nothing left to do for a client that says nothing more.
+    /// Returns an error when there is nothing left to do for a client that has closed its input.
     fn is_done(&self) -> Result<(), ConversationEnd> {
         if self.is_input_closed && self.is_unanswered {
             return Err(ConversationEnd::Left);
@@ -271,26 +271,26 @@ impl ClientConversation {
         let Some(status) = self.status.as_ref().filter(|status| self.is_input_closed && status.seq >= self.seq) else {
             return Ok(());
         };
-        let has_all = !self.is_prompt_pending && self.queue.is_empty() && self.background.is_empty();
-        // What another process runs goes on without this client.
-        let may_go = self.info.is_attached || (self.busy_agents.is_empty() && state::is_resting(status));
-        if has_all && may_go { Err(ConversationEnd::Done) } else { Ok(()) }
+        let is_complete = !self.is_prompt_pending && self.queue.is_empty() && self.background.is_empty();
+        // A session that another process runs continues without this client.
+        let may_leave = self.info.is_attached || (self.busy_agents.is_empty() && state::is_resting(status));
+        if is_complete && may_leave { Err(ConversationEnd::Done) } else { Ok(()) }
     }
 
-    /// Tells the client how the session stands. A message of the client's that is on its way is work to come.
+    /// Sends the session's state. A message of the client that is being processed counts as pending work.
     pub(super) async fn show_state(&mut self) -> Result<(), ClientGone> {
         let messages = self.queue.len() + usize::from(self.is_prompt_pending);
-        let shown = self.status.as_ref().and_then(|status| self.follower.status(status, messages));
-        self.show_all(shown.into_iter().collect()).await
+        let frame = self.status.as_ref().and_then(|status| self.follower.status(status, messages));
+        self.show_all(frame.into_iter().collect()).await
     }
 
-    /// Tells the client of the mode.
+    /// Sends the permission mode.
     pub(super) async fn show_mode(&self) -> Result<(), ClientGone> {
-        let told = json!({ "status": null, "permissionMode": self.info.mode.as_str() });
-        self.show(frames::system(self.session, "status", told)).await
+        let fields = json!({ "status": null, "permissionMode": self.info.mode.as_str() });
+        self.show(frames::system(self.session, "status", fields)).await
     }
 
-    /// Shows the client frames.
+    /// Sends frames to the client.
     pub(super) async fn show_all(&self, frames: Vec<Value>) -> Result<(), ClientGone> {
         for frame in frames {
             self.show(frame).await?;
@@ -298,7 +298,7 @@ impl ClientConversation {
         Ok(())
     }
 
-    /// Shows the client a frame.
+    /// Sends a frame to the client.
     pub(super) async fn show(&self, frame: Value) -> Result<(), ClientGone> {
         self.control.writer().send(frame).await
     }

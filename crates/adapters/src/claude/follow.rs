@@ -1,4 +1,4 @@
-//! Follows what happens in the session, and shows it to the client.
+//! Follows the session's notifications, and sends frames to the client.
 
 use protocol::api::StatusView;
 use protocol::{CancelBy, Envelope, Event, MailId, Principal, SessionMode, TaskId, TaskOutcome, TaskType, Turn};
@@ -12,7 +12,7 @@ use super::frames::TurnResult;
 use super::mode::ClaudePermissionMode;
 use super::wire::ClientGone;
 
-/// Streamed words.
+/// Streamed text.
 #[derive(Deserialize)]
 struct StreamedText {
     task: TaskId,
@@ -21,31 +21,31 @@ struct StreamedText {
 }
 
 impl ClientConversation {
-    /// Takes what the session tells.
-    pub(super) async fn told(&mut self, notice: RpcNotification) -> Result<(), ConversationEnd> {
-        match notice.method.as_str() {
-            "event" => self.happened(&read(notice.params)?).await,
+    /// Handles a notification of the session.
+    pub(super) async fn handle_notification(&mut self, notification: RpcNotification) -> Result<(), ConversationEnd> {
+        match notification.method.as_str() {
+            "event" => self.handle_event(&read_params(notification.params)?).await,
             "text" => {
-                let StreamedText { task, turn, text } = read(notice.params)?;
-                let shown = self.frame_writer.text(task, turn, &text);
-                Ok(self.show_all(shown).await?)
+                let StreamedText { task, turn, text } = read_params(notification.params)?;
+                let frames = self.frame_writer.text(task, turn, &text);
+                Ok(self.show_all(frames).await?)
             }
             "status" => {
-                let status: StatusView = read(notice.params)?;
+                let status: StatusView = read_params(notification.params)?;
                 if let Some(why) = &status.paused {
-                    return Err(ConversationEnd::Broken(format!("the session cannot go on: {why}")));
+                    return Err(ConversationEnd::Broken(format!("the session cannot continue: {why}")));
                 }
                 self.status = Some(status);
                 Ok(self.show_state().await?)
             }
             other => {
-                tracing::debug!(other, "a notification is passed over");
+                tracing::debug!(other, "ignoring a notification");
                 Ok(())
             }
         }
     }
 
-    async fn happened(&mut self, envelope: &Envelope) -> Result<(), ConversationEnd> {
+    async fn handle_event(&mut self, envelope: &Envelope) -> Result<(), ConversationEnd> {
         self.seq = envelope.seq;
         let task = envelope.entry.task;
         self.stats.record(envelope);
@@ -58,16 +58,16 @@ impl ClientConversation {
         if let Some(structured) = self.structured.as_mut().filter(|_| task == self.root) {
             structured.follow(&envelope.entry.event);
         }
-        let mut shown = self.follower.event(envelope);
-        shown.extend(self.frame_writer.event(envelope));
-        self.show_all(shown).await?;
+        let mut frames = self.follower.event(envelope);
+        frames.extend(self.frame_writer.event(envelope));
+        self.show_all(frames).await?;
         match &envelope.entry.event {
             Event::TaskCreated(spec) => {
                 self.task_kinds.insert(task, spec.kind);
             }
-            Event::AskOpened(ask) => self.ask(task, ask.clone()).await?,
+            Event::AskOpened(ask) => self.send_ask(task, ask.clone()).await?,
             Event::AskDecided { call, .. } => self.withdraw(task, call),
-            Event::ActivationStarted { .. } if task == self.root => self.began().await?,
+            Event::ActivationStarted { .. } if task == self.root => self.turn_began().await?,
             Event::ActivationStarted { .. } if self.task_kinds.get(&task) != Some(&TaskType::Shell) => {
                 self.busy_agents.insert(task);
             }
@@ -75,17 +75,17 @@ impl ClientConversation {
                 self.unread_mail.insert(*mail, *from);
             }
             Event::MailDelivered { mail } if task == self.root => {
-                self.parse_params(mail);
+                self.mark_read(mail);
                 if self.has_read_prompt && std::mem::take(&mut self.interrupt_when_read) {
                     self.interrupt().await;
                 }
             }
-            // A copy does not go on with what its original was at: that is not a turn of this client's.
+            // A fork does not continue the work of its original: its end is not a turn of this client.
             Event::ActivationEnded { outcome: TaskOutcome::Cancelled { by: CancelBy::SessionEnd }, .. }
                 if task == self.root && !self.has_read_prompt && !self.was_woken => {}
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
-                let ending = TurnResult::from_outcome(outcome, text, self.structured.is_some());
-                self.ended(ending).await?;
+                let result = TurnResult::from_outcome(outcome, text, self.structured.is_some());
+                self.turn_ended(result).await?;
             }
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 self.busy_agents.remove(&task);
@@ -96,8 +96,8 @@ impl ClientConversation {
         Ok(())
     }
 
-    /// The root has read messages.
-    fn parse_params(&mut self, mails: &[MailId]) {
+    /// Records which messages the root has read.
+    fn mark_read(&mut self, mails: &[MailId]) {
         for mail in mails {
             match self.unread_mail.remove(mail) {
                 Some(Principal::User) => self.has_read_prompt = true,
@@ -123,7 +123,7 @@ impl ClientConversation {
     }
 }
 
-fn read<T: DeserializeOwned>(params: Value) -> Result<T, ConversationEnd> {
+fn read_params<T: DeserializeOwned>(params: Value) -> Result<T, ConversationEnd> {
     serde_json::from_value(params)
-        .map_err(|error| ConversationEnd::Broken(format!("the session was not understood: {error}")))
+        .map_err(|error| ConversationEnd::Broken(format!("cannot read a message of the session: {error}")))
 }

@@ -1,5 +1,5 @@
-//! What the client is shown besides what agents say and do: tasks, and how the session stands. It keeps the session files
-//! too.
+//! Produces the frames about tasks and the session's state, besides those of agents' messages. It writes the session
+//! files too.
 
 use std::path::PathBuf;
 
@@ -29,18 +29,18 @@ pub(super) struct SessionFollower {
 }
 
 impl SessionFollower {
-    /// Follows a session from its beginning. Its files are kept below `projects`, if there is such a folder.
-    pub(super) fn new(session: SessionId, telling: StateReporting, projects: Option<PathBuf>) -> SessionFollower {
+    /// Follows a session from its beginning. Its files are stored below `projects`, if there is such a folder.
+    pub(super) fn new(session: SessionId, reporting: StateReporting, projects: Option<PathBuf>) -> SessionFollower {
         let uuid = session_uuid(session);
         SessionFollower {
             session: uuid,
             tasks: TaskReporter::new(uuid, |tool| client_tool_call(tool, "{}").0),
-            states: StateReporter::new(telling),
+            states: StateReporter::new(reporting),
             transcripts: projects.map(|projects| ClaudeTranscripts::new(projects, session)),
         }
     }
 
-    /// Takes in what happened up to an event, without a word; `seen` sees it too.
+    /// Processes the events up to `upto` without sending frames, and passes each to `seen`.
     pub(super) fn catch_up(
         &mut self,
         home: &Home,
@@ -67,17 +67,17 @@ impl SessionFollower {
         &self.tasks
     }
 
-    /// The frames of an event, which come before what agents say and do in it. The files have it before the client does.
+    /// The frames of an event, which are sent before those of agents' messages. The files are written first.
     pub(super) fn event(&mut self, envelope: &Envelope) -> Vec<Value> {
-        if let Some(records) = &mut self.transcripts {
-            records.follow(envelope);
+        if let Some(transcripts) = &mut self.transcripts {
+            transcripts.follow(envelope);
         }
-        self.tasks.follow(envelope)
+        self.tasks.apply_event(envelope)
     }
 
-    /// The frame of the session's state, which comes after all events that it follows from; so many messages of the
-    /// client's have no result yet.
+    /// The frame of the session's state, which is sent after the events it results from. `messages` is the number of
+    /// the client's messages without a result.
     pub(super) fn status(&mut self, status: &StatusView, messages: usize) -> Option<Value> {
-        self.states.frame(status, self.tasks.agents() + messages, self.session)
+        self.states.frame(status, self.tasks.active_agents() + messages, self.session)
     }
 }

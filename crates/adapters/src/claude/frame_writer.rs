@@ -1,4 +1,4 @@
-//! Turns what happens in a session into what the client is shown of it.
+//! Turns a session's events into frames for the client.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use protocol::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::frames::{self, FrameSource, MessageStream, block, client_tool_call, message, stop, tool_result};
+use super::frames::{self, FrameSource, MessageStream, block, client_tool_call, message, stop_reason, tool_result};
 
-/// What a client is shown.
+/// Which frames a client receives.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FrameOptions {
-    /// Words as they come.
+    /// Text as it is streamed.
     pub(super) partial: bool,
-    /// What agents below the session's own say, and not only what they do.
+    /// The text of subagents, not only their calls.
     pub(super) forwards_text: bool,
 }
 
@@ -27,14 +27,14 @@ pub(super) struct FrameWriter {
     root: TaskId,
     options: FrameOptions,
     sources: HashMap<TaskId, FrameSource>,
-    /// Calls that have no answer.
+    /// Calls without an answer.
     open_calls: HashMap<(TaskId, CallId), ToolCallRequest>,
     streams: HashMap<TaskId, (Turn, MessageStream)>,
-    /// The model that each task asks.
+    /// The model of each task.
     models: HashMap<TaskId, String>,
 }
 
-/// What a model answered.
+/// A model's answer.
 struct ModelAnswer<'a> {
     turn: Turn,
     content: &'a [ContentBlock],
@@ -44,12 +44,12 @@ struct ModelAnswer<'a> {
 }
 
 impl FrameWriter {
-    /// Writes of this session.
-    pub(super) fn new(session: Uuid, root: TaskId, wants: FrameOptions) -> FrameWriter {
+    /// Creates a writer for a session.
+    pub(super) fn new(session: Uuid, root: TaskId, options: FrameOptions) -> FrameWriter {
         FrameWriter {
             session,
             root,
-            options: wants,
+            options,
             sources: HashMap::new(),
             open_calls: HashMap::new(),
             streams: HashMap::new(),
@@ -62,14 +62,14 @@ impl FrameWriter {
         let task = envelope.entry.task;
         match &envelope.entry.event {
             Event::TaskCreated(spec) => {
-                let speaker = FrameSource {
+                let source = FrameSource {
                     parent: spec
                         .parent
                         .map(|_| spec.call.as_ref().map_or_else(|| task.to_string(), |call| call.0.clone())),
                     agent: spec.agent.clone(),
                     description: spec.description.clone(),
                 };
-                self.sources.insert(task, speaker);
+                self.sources.insert(task, source);
                 Vec::new()
             }
             Event::TurnBegun { model, .. } => {
@@ -77,8 +77,8 @@ impl FrameWriter {
                 self.end_stream(task)
             }
             Event::TurnAnswered { turn, content, stop, usage, model, .. } => {
-                let said = ModelAnswer { turn: *turn, content, stop: *stop, usage: *usage, model };
-                self.answered(envelope.seq, task, said)
+                let model_answer = ModelAnswer { turn: *turn, content, stop: *stop, usage: *usage, model };
+                self.answered(envelope.seq, task, model_answer)
             }
             Event::TurnFailed { .. } => self.end_stream(task),
             Event::CallRewritten { call, input } => {
@@ -104,25 +104,25 @@ impl FrameWriter {
         }
     }
 
-    /// The frames of streamed words.
+    /// The frames of streamed text.
     pub(super) fn text(&mut self, task: TaskId, turn: Turn, text: &str) -> Vec<Value> {
         let is_wanted = self.options.partial && (task == self.root || self.options.forwards_text);
         if !is_wanted || text.is_empty() {
             return Vec::new();
         }
-        let mut shown = self.stream(task, turn);
+        let mut frames = self.stream(task, turn);
         if let Some((_, stream)) = self.streams.get_mut(&task) {
-            shown.extend(stream.push_text(text));
+            frames.extend(stream.push_text(text));
         }
-        shown
+        frames
     }
 
-    /// A call that has no answer, in the family's words.
+    /// A call without an answer, in the Claude SDK's terms.
     pub(super) fn call(&self, task: TaskId, call: &CallId) -> Option<(String, Value)> {
         self.open_calls.get(&(task, call.clone())).map(|call| client_tool_call(&call.tool, &call.input))
     }
 
-    /// What the client is told of a call that was not permitted.
+    /// The entry for a denied call in the turn's result.
     pub(super) fn denial(&self, task: TaskId, call: &CallId, answer: &ToolResult) -> Option<Value> {
         let denied = answer.status == ToolResultStatus::Denied;
         let (name, input) = denied.then(|| self.call(task, call)).flatten()?;
@@ -131,70 +131,70 @@ impl FrameWriter {
 
     fn source(&self, task: TaskId) -> FrameSource {
         match self.sources.get(&task) {
-            Some(speaker) => speaker.clone(),
+            Some(source) => source.clone(),
             None if task == self.root => FrameSource::default(),
-            // It was made before this client came.
+            // The task was created before this client connected.
             None => FrameSource { parent: Some(task.to_string()), ..FrameSource::default() },
         }
     }
 
-    fn answered(&mut self, seq: u64, task: TaskId, said: ModelAnswer<'_>) -> Vec<Value> {
-        for block in said.content {
+    fn answered(&mut self, seq: u64, task: TaskId, answer: ModelAnswer<'_>) -> Vec<Value> {
+        for block in answer.content {
             if let ContentBlock::Call(call) = block {
                 self.open_calls.insert((task, call.id.clone()), call.clone());
             }
         }
-        let speaker = self.source(task);
-        let shows_words = task == self.root || self.options.forwards_text;
-        let streams = self.options.partial && shows_words;
-        let mut shown = if streams { self.stream(task, said.turn) } else { Vec::new() };
+        let source = self.source(task);
+        let shows_text = task == self.root || self.options.forwards_text;
+        let streams = self.options.partial && shows_text;
+        let mut frames = if streams { self.stream(task, answer.turn) } else { Vec::new() };
         let mut stream = self.streams.remove(&task).map(|(_, stream)| stream);
         if let Some(stream) = &mut stream {
-            shown.extend(stream.finish_text(&answer_text(said.content)));
+            frames.extend(stream.finish_text(&answer_text(answer.content)));
         }
-        let head = message(&message_id(task, said.turn), said.model, said.usage);
-        for (index, item) in (0_u16..).zip(said.content) {
+        let head = message(&message_id(task, answer.turn), answer.model, answer.usage);
+        for (index, item) in (0_u16..).zip(answer.content) {
             let Some(block) = block(item) else { continue };
             let is_call = matches!(item, ContentBlock::Call(_));
             if let (Some(stream), false) = (&mut stream, matches!(item, ContentBlock::Text { .. })) {
-                shown.extend(stream.block(&block));
+                frames.extend(stream.block(&block));
             }
-            if is_call || shows_words {
-                shown.push(frames::assistant(self.session, (seq, index), head.clone(), block, &speaker));
+            if is_call || shows_text {
+                frames.push(frames::assistant(self.session, (seq, index), head.clone(), block, &source));
             }
         }
         if let Some(stream) = stream {
-            shown.extend(stream.end(Some(stop(said.stop)), frames::usage(said.usage)));
+            frames.extend(stream.end(Some(stop_reason(answer.stop)), frames::usage(answer.usage)));
         }
-        shown
+        frames
     }
 
-    /// Makes sure that the turn is streamed; a stream of an earlier one is over.
+    /// Starts streaming the turn if it is not streamed yet, and ends the stream of an earlier turn.
     fn stream(&mut self, task: TaskId, turn: Turn) -> Vec<Value> {
         if self.streams.get(&task).is_some_and(|(streamed, _)| *streamed == turn) {
             return Vec::new();
         }
-        let mut shown = self.end_stream(task);
+        let mut frames = self.end_stream(task);
         let model = self.models.get(&task).cloned().unwrap_or_default();
-        let (stream, begun) = MessageStream::new(self.session, &message_id(task, turn), &model, self.source(task));
+        let (stream, start) = MessageStream::new(self.session, &message_id(task, turn), &model, self.source(task));
         self.streams.insert(task, (turn, stream));
-        shown.push(begun);
-        shown
+        frames.push(start);
+        frames
     }
 
-    /// Ends a stream that comes to nothing.
+    /// Ends a stream without an answer.
     fn end_stream(&mut self, task: TaskId) -> Vec<Value> {
         let stream = self.streams.remove(&task);
         stream.map_or_else(Vec::new, |(_, stream)| stream.end(None, frames::usage(Usage::default())))
     }
 }
 
-/// What a message of a model is called: all blocks of one answer alike.
+/// The id of a model's message: the same for all blocks of one answer.
 pub(super) fn message_id(task: TaskId, turn: Turn) -> String {
     format!("msg_{}_{}", task.uuid().simple(), turn.0)
 }
 
-/// All that a model said aloud.
+/// The whole text of an answer.
 fn answer_text(content: &[ContentBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         ContentBlock::Text { text } => Some(text.as_str()),

@@ -1,4 +1,4 @@
-//! Hooks that are functions of the client.
+//! Hooks that are callbacks in the client.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use uuid::Uuid;
 use super::wire::ControlChannel;
 use crate::{session_id, session_uuid};
 
-/// How long a callback may take when the client does not say, in seconds.
+/// The default timeout of a callback, in seconds.
 const DEFAULT_TIMEOUT_SECS: f64 = 60.0;
 
-/// How long it may take until it shows that a client that fell silent is gone.
+/// How long to wait for the disconnect of a client whose input has ended.
 const DISCONNECT_GRACE: Duration = Duration::from_secs(2);
 
-/// The hooks that a client declares. What Bosun tells nobody of is passed over with a word.
+/// The hooks that a client declares. Hooks on unsupported events are ignored with a warning.
 pub(super) fn hook_specs(hooks: &Value) -> Vec<HookSpec> {
     let events = hooks.as_object().into_iter().flatten();
     events
         .flat_map(|(name, matchers)| {
             let event = hooks::event_by_name(name);
             if event.is_none() {
-                tracing::warn!("hooks on {name} are not called");
+                tracing::warn!("hooks on {name} are not supported and never called");
             }
             let matchers = matchers.as_array().map_or(&[][..], Vec::as_slice);
             event
@@ -41,7 +41,7 @@ fn entry(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
     let timeout_ms = (seconds * 1000.0) as u64;
     let failure = match (matcher["onFailure"].as_str(), event) {
         (Some("continue"), _) => HookFailure::Open,
-        // A guard that fails, is late or is gone has not said yes.
+        // A guard that fails, times out or is gone has not allowed the call.
         (None, HookEvent::PreToolUse) | (Some(_), _) => HookFailure::Closed,
         (None, _other) => HookFailure::Open,
     };
@@ -58,7 +58,7 @@ fn entry(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
     ids.iter().filter_map(Value::as_str).map(spec).collect()
 }
 
-/// Calls the client's functions.
+/// Calls the client's callbacks.
 #[derive(Debug)]
 pub(super) struct HookCallbacks {
     control: Arc<ControlChannel>,
@@ -69,8 +69,8 @@ impl HookCallbacks {
         HookCallbacks { control }
     }
 
-    /// A client that died has not said yes: what it was asked about waits until the session is left. One that only
-    /// closed its side is not waited for.
+    /// Never returns if the client is gone: it has not allowed the call, which waits until the session is left. Returns
+    /// for a client that has only closed its input.
     async fn hang_if_disconnected(&self) {
         if tokio::time::timeout(DISCONNECT_GRACE, self.control.writer().gone()).await.is_ok() {
             std::future::pending::<()>().await;
@@ -89,7 +89,7 @@ impl hooks::ClientHookCaller for HookCallbacks {
         mut payload: Value,
     ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
         Box::pin(async move {
-            // Clients know sessions by plain UUIDs.
+            // Clients identify sessions by plain UUIDs.
             if let Some(session) = payload["session_id"].as_str().and_then(session_id) {
                 payload["session_id"] = json!(session_uuid(session));
             }

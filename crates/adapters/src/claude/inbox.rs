@@ -1,4 +1,5 @@
-//! What the client says. Answers go straight to whoever waits for them; the rest waits here in order, bounded in bytes.
+//! Messages of the client. Responses go directly to the request that waits for them; all others are queued here in
+//! order, bounded in bytes.
 
 use std::sync::Arc;
 
@@ -8,42 +9,42 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::wire::{ControlChannel, JsonLineReader, LINE_MAX, WireError};
 
-/// Most bytes of frames that wait to be looked at.
+/// Maximum bytes of queued frames.
 const WAITING_MAX: usize = 2 * LINE_MAX;
 
-/// Something that the client says.
+/// A message of the client.
 #[derive(Debug)]
 pub(super) enum ClientMessage {
-    /// It asks for something.
+    /// A control request.
     Request {
-        /// What the answer is to carry.
+        /// The id that the response must carry.
         id: String,
-        /// What it asks for, with its `subtype`.
+        /// The request, with its `subtype`.
         request: Value,
     },
-    /// A message of its user.
+    /// A user message.
     User(Value),
-    /// It says nothing more.
+    /// The client has closed its input.
     End,
-    /// What it says cannot be read.
+    /// The input cannot be read.
     Broken(WireError),
 }
 
-/// A frame that waits, with the room that it takes.
+/// A queued message, with the capacity it occupies.
 #[derive(Debug)]
 struct QueuedMessage {
     message: ClientMessage,
-    _room: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// What the client said and nobody has looked at.
+/// The queue of unprocessed messages.
 #[derive(Debug)]
 pub(super) struct ClientInbox {
     queue: mpsc::UnboundedReceiver<QueuedMessage>,
 }
 
 impl ClientInbox {
-    /// An inbox, and what fills it.
+    /// Creates an inbox and the future that fills it.
     pub(super) fn new<R: AsyncBufRead + Unpin + Send>(
         lines: JsonLineReader<R>,
         control: Arc<ControlChannel>,
@@ -56,9 +57,9 @@ impl ClientInbox {
         (ClientInbox { queue }, filling)
     }
 
-    /// The next thing it says. After the end, the end again.
+    /// Returns the next message; after the end, `End` again.
     pub(super) async fn next(&mut self) -> ClientMessage {
-        self.queue.recv().await.map_or(ClientMessage::End, |parcel| parcel.message)
+        self.queue.recv().await.map_or(ClientMessage::End, |queued| queued.message)
     }
 }
 
@@ -67,28 +68,28 @@ async fn fill<R: AsyncBufRead + Unpin>(
     control: &ControlChannel,
     queue: mpsc::UnboundedSender<QueuedMessage>,
 ) {
-    let room = Arc::new(Semaphore::new(WAITING_MAX));
+    let capacity = Arc::new(Semaphore::new(WAITING_MAX));
     loop {
         let (frame, size) = match lines.next().await {
             Ok(Some(read)) => read,
             Ok(None) => return,
             Err(error) => {
-                // Whoever would read it is gone, and so is the reason to read on.
-                queue.send(QueuedMessage { message: ClientMessage::Broken(error), _room: None }).ok();
+                // Fails if the inbox is dropped; reading ends anyway.
+                queue.send(QueuedMessage { message: ClientMessage::Broken(error), _permit: None }).ok();
                 return;
             }
         };
-        let Some(said) = classify(frame, control) else { continue };
-        let Ok(room) = Arc::clone(&room).acquire_many_owned(u32::try_from(size).unwrap_or(u32::MAX)).await else {
+        let Some(message) = classify(frame, control) else { continue };
+        let Ok(permit) = Arc::clone(&capacity).acquire_many_owned(u32::try_from(size).unwrap_or(u32::MAX)).await else {
             return;
         };
-        if queue.send(QueuedMessage { message: said, _room: Some(room) }).is_err() {
+        if queue.send(QueuedMessage { message, _permit: Some(permit) }).is_err() {
             return;
         }
     }
 }
 
-/// What a frame says to the adapter itself.
+/// Classifies a frame; `None` if the adapter need not handle it.
 fn classify(mut frame: Value, control: &ControlChannel) -> Option<ClientMessage> {
     match frame["type"].as_str() {
         Some("control_response") => {
@@ -100,10 +101,10 @@ fn classify(mut frame: Value, control: &ControlChannel) -> Option<ClientMessage>
             Some(ClientMessage::Request { id, request: frame["request"].take() })
         }
         Some("user") => Some(ClientMessage::User(frame)),
-        // A request that is cancelled is answered all the same: none of them takes long.
+        // A cancelled request is answered anyway: none of them takes long.
         Some("keep_alive" | "control_cancel_request") => None,
         other => {
-            tracing::debug!(?other, "a frame of the client is passed over");
+            tracing::debug!(?other, "ignoring a frame of the client");
             None
         }
     }

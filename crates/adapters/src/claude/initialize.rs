@@ -1,24 +1,24 @@
-//! The client's first request, `initialize`: what it brings along.
+//! The client's first request, `initialize`.
 
 use serde_json::Value;
 
-/// What the client brings along.
+/// The client's `initialize` request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct InitializeRequest {
-    /// The request as it came.
+    /// The raw request.
     pub(super) request: Value,
     /// Its hooks: for each event, a list of matchers with the ids of callbacks.
     pub(super) hooks: Value,
-    /// What the session's own agent is told first.
+    /// The root's system prompt.
     pub(super) system: Option<String>,
-    /// What it is told besides.
+    /// Text appended to the system prompt.
     pub(super) append: Option<String>,
-    /// Whether what agents below the session's own say is wanted, and not only what they do.
+    /// Whether the client wants the text of subagents, not only their calls.
     pub(super) forwards_text: bool,
 }
 
 impl InitializeRequest {
-    /// Reads the request.
+    /// Parses the request.
     pub(super) fn read(request: Value) -> InitializeRequest {
         InitializeRequest {
             hooks: request["hooks"].clone(),
@@ -30,7 +30,7 @@ impl InitializeRequest {
     }
 }
 
-/// A text, or a list of them; nothing if there is nothing in it.
+/// A string or a list of strings; `None` if it is blank.
 fn joined(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),

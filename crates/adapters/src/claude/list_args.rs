@@ -1,6 +1,6 @@
-//! Lists of tools and rules, as they stand in flags: by commas or spaces, but not inside parentheses.
+//! Lists of tools and rules in flags, separated by commas or spaces outside parentheses.
 
-/// The entries of a list.
+/// Splits a list into its entries.
 pub(super) fn split(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let parts = text.split(|c: char| {

@@ -1,5 +1,5 @@
-//! The MCP servers that a client names. Those inside the client are reached through it; others are named as failed, so
-//! that nobody waits for their tools.
+//! The MCP servers that a client configures. Those inside the client are reached through it; others are reported as
+//! failed, so that the client does not wait for their tools.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use tools::Tool;
 
 use super::wire::ControlChannel;
 
-/// Most servers of one client.
+/// Maximum number of servers of one client.
 const SERVERS: usize = 64;
 
-/// The field in which servers of this family are told of the tool call.
+/// The field in which the Claude SDK expects the id of the tool call.
 const CALL_FIELD: &str = "claudecode/toolUseId";
 
-/// A server as the client names it.
+/// A server that the client configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct McpServerConfig {
     name: String,
@@ -32,40 +32,40 @@ enum McpServerLocation {
     External(String),
 }
 
-/// The servers that a client names, in `--mcp-config` and when it says hello; says in words what is wrong.
-pub(super) fn read_configs(configs: &[String], hello: &Value) -> Result<Vec<McpServerConfig>, String> {
-    let mut ways = BTreeMap::new();
+/// Reads the servers from `--mcp-config` and `initialize`. The error text says what is wrong.
+pub(super) fn read_configs(configs: &[String], initialize: &Value) -> Result<Vec<McpServerConfig>, String> {
+    let mut locations = BTreeMap::new();
     for text in configs.iter().filter(|text| !text.trim().is_empty()) {
-        ways.extend(parse_config(text)?);
+        locations.extend(parse_config(text)?);
     }
-    for name in hello["sdkMcpServers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        ways.insert(name.to_owned(), McpServerLocation::Client);
+    for name in initialize["sdkMcpServers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        locations.insert(name.to_owned(), McpServerLocation::Client);
     }
-    match ways.len() <= SERVERS {
-        true => Ok(ways.into_iter().map(|(name, way)| McpServerConfig { name, location: way }).collect()),
-        false => Err(format!("{} MCP servers are named; at most {SERVERS} are taken", ways.len())),
+    match locations.len() <= SERVERS {
+        true => Ok(locations.into_iter().map(|(name, location)| McpServerConfig { name, location }).collect()),
+        false => Err(format!("{} MCP servers are configured; at most {SERVERS} are allowed", locations.len())),
     }
 }
 
 fn parse_config(text: &str) -> Result<Vec<(String, McpServerLocation)>, String> {
-    let wrong = |why: &str| format!("--mcp-config is not what it should be: {why}");
+    let invalid = |why: &str| format!("--mcp-config is not valid: {why}");
     if !text.trim_start().starts_with('{') {
-        // A file names servers that are not part of the client.
+        // A file configures servers that are not part of the client.
         return Ok(vec![(text.trim().to_owned(), McpServerLocation::External("file".into()))]);
     }
-    let config: Value = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
-    let servers = config["mcpServers"].as_object().ok_or_else(|| wrong("it has no `mcpServers`"))?;
-    let way = |server: &Value| match server["type"].as_str() {
+    let config: Value = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
+    let servers = config["mcpServers"].as_object().ok_or_else(|| invalid("it has no `mcpServers`"))?;
+    let location = |server: &Value| match server["type"].as_str() {
         Some("sdk") => McpServerLocation::Client,
         other => McpServerLocation::External(other.unwrap_or("stdio").to_owned()),
     };
-    Ok(servers.iter().map(|(name, server)| (name.clone(), way(server))).collect())
+    Ok(servers.iter().map(|(name, server)| (name.clone(), location(server))).collect())
 }
 
-/// The rules that a client has about tools of its own servers, as our options.
-pub(super) fn tool_rules(hello: &Value) -> Vec<String> {
+/// The client's permission policies for tools of its own servers, as Bosun's flags.
+pub(super) fn tool_rules(initialize: &Value) -> Vec<String> {
     let mut flags = Vec::new();
-    for (server, config) in hello["sdkMcpServerConfigs"].as_object().into_iter().flatten() {
+    for (server, config) in initialize["sdkMcpServerConfigs"].as_object().into_iter().flatten() {
         for tool in config["tools"].as_array().into_iter().flatten() {
             let Some(name) = tool["name"].as_str() else { continue };
             let flag = match tool["permission_policy"].as_str() {
@@ -79,13 +79,13 @@ pub(super) fn tool_rules(hello: &Value) -> Vec<String> {
     flags
 }
 
-/// The servers of a client, and what they have to give.
+/// The servers of a client, and their tools.
 #[derive(Debug, Default)]
 pub(super) struct ClientMcpServers {
     servers: Vec<McpServerStatus>,
 }
 
-/// How it went with one server.
+/// The status of one server.
 #[derive(Debug)]
 struct McpServerStatus {
     name: String,
@@ -93,39 +93,39 @@ struct McpServerStatus {
 }
 
 impl ClientMcpServers {
-    /// Greets the servers, all at once. One that fails does not stop the others.
-    pub(super) async fn connect_all(control: &Arc<ControlChannel>, named: Vec<McpServerConfig>) -> ClientMcpServers {
-        let mut greeting = JoinSet::new();
-        for (place, McpServerConfig { name, location: way }) in named.into_iter().enumerate() {
+    /// Connects to all servers at once. One that fails does not affect the others.
+    pub(super) async fn connect_all(control: &Arc<ControlChannel>, configs: Vec<McpServerConfig>) -> ClientMcpServers {
+        let mut connecting = JoinSet::new();
+        for (index, McpServerConfig { name, location }) in configs.into_iter().enumerate() {
             let control = Arc::clone(control);
-            greeting.spawn(async move {
-                let met = connect_server(&name, way, control).await;
-                (place, McpServerStatus { name, connection: met })
+            connecting.spawn(async move {
+                let connection = connect_server(&name, location, control).await;
+                (index, McpServerStatus { name, connection })
             });
         }
-        let mut servers = greeting.join_all().await;
-        servers.sort_by_key(|(place, _)| *place);
-        ClientMcpServers { servers: servers.into_iter().map(|(_, met)| met).collect() }
+        let mut servers = connecting.join_all().await;
+        servers.sort_by_key(|(index, _)| *index);
+        ClientMcpServers { servers: servers.into_iter().map(|(_, status)| status).collect() }
     }
 
-    /// Their tools, each name once.
+    /// The tools of all servers, each name once.
     pub(super) fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut names = HashSet::new();
         let all = self.servers.iter().filter_map(|server| server.connection.as_ref().ok()).flatten();
         all.filter(|tool| names.insert(tool.spec().name.clone())).cloned().collect()
     }
 
-    /// The names of their tools.
+    /// The names of all tools.
     pub(super) fn tool_names(&self) -> Vec<String> {
         self.tools().iter().map(|tool| tool.spec().name.to_string()).collect()
     }
 
-    /// The names of those that work.
+    /// The names of the connected servers.
     pub(super) fn working(&self) -> Vec<&str> {
         self.servers.iter().filter(|server| server.connection.is_ok()).map(|server| server.name.as_str()).collect()
     }
 
-    /// Everything there is to say of them.
+    /// The status of all servers.
     pub(super) fn status(&self) -> Vec<Value> {
         self.servers.iter().map(McpServerStatus::describe).collect()
     }
@@ -139,10 +139,10 @@ impl McpServerStatus {
     fn describe(&self) -> Value {
         match &self.connection {
             Ok(tools) => {
-                let head = mcp::tool_name(&self.name, "");
+                let prefix = mcp::tool_name(&self.name, "");
                 let tool = |tool: &Arc<dyn Tool>| {
                     let name = tool.spec().name.as_ref();
-                    json!({ "name": name.strip_prefix(&head).unwrap_or(name), "description": tool.spec().about })
+                    json!({ "name": name.strip_prefix(&prefix).unwrap_or(name), "description": tool.spec().about })
                 };
                 let tools: Vec<Value> = tools.iter().map(tool).collect();
                 json!({ "name": self.name, "status": self.status(), "tools": tools })
@@ -154,29 +154,29 @@ impl McpServerStatus {
 
 async fn connect_server(
     name: &str,
-    way: McpServerLocation,
+    location: McpServerLocation,
     control: Arc<ControlChannel>,
 ) -> Result<Vec<Arc<dyn Tool>>, String> {
-    let line = match way {
+    let transport = match location {
         McpServerLocation::Client => Arc::new(ClientMcpTransport { control, server: name.to_owned() }),
         McpServerLocation::External(kind) => {
-            let why = format!("MCP servers of the type `{kind}` come with a later version; use one of the SDK's own");
+            let why = format!("MCP servers of type `{kind}` are not supported yet; use one of the SDK's own");
             tracing::warn!(server = name, "{why}");
             return Err(why);
         }
     };
-    let offer = async {
-        let terms = McpOptions { call_field: Some(CALL_FIELD), ..McpOptions::default() };
-        McpServer::connect(name, line, terms).await?.list_tools().await
+    let list = async {
+        let options = McpOptions { call_field: Some(CALL_FIELD), ..McpOptions::default() };
+        McpServer::connect(name, transport, options).await?.list_tools().await
     };
-    let offer = offer.await.map_err(|error: McpError| error.to_string())?;
-    for why in offer.rejected {
-        tracing::warn!(server = name, "a tool is left out: {why}");
+    let list = list.await.map_err(|error: McpError| error.to_string())?;
+    for why in list.rejected {
+        tracing::warn!(server = name, "a tool of an MCP server is not used: {why}");
     }
-    Ok(offer.tools)
+    Ok(list.tools)
 }
 
-/// The way to a server that is part of the client.
+/// The transport to a server that is part of the client.
 #[derive(Debug)]
 struct ClientMcpTransport {
     control: Arc<ControlChannel>,
@@ -188,7 +188,7 @@ impl McpTransport for ClientMcpTransport {
         Box::pin(async move {
             let request = json!({ "subtype": "mcp_message", "server_name": self.server, "message": message });
             let mut answer = self.control.request(request).await?;
-            // The client says what it likes, an object or not.
+            // The client may answer with anything, object or not.
             Ok(answer.get_mut("mcp_response").map(Value::take).unwrap_or_default())
         })
     }

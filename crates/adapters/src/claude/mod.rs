@@ -1,5 +1,5 @@
-//! The adapter of the Claude SDKs: one JSON object a line on standard input and output. A client sends messages of its user
-//! and requests; it gets what the agents say and do, and requests of its own: whether a call may run, what a hook says.
+//! The adapter for the Claude SDKs: one JSON object per line on standard input and output. A client sends user messages
+//! and requests. It receives the agents' messages and calls, and requests for permissions and hooks.
 
 mod agents;
 mod args;

@@ -1,20 +1,20 @@
-//! Permission modes in the family's words.
+//! Permission modes of the Claude SDK.
 
 use protocol::{PermissionMode, SessionMode};
 
-/// What becomes of calls that no rule speaks of.
+/// What happens to calls that no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ClaudePermissionMode {
-    /// The client is asked.
+    /// The client decides.
     #[default]
     Default,
-    /// Files of the workspace may be changed; the client is asked about the rest.
+    /// Changes to files in the workspace are allowed; the client decides on all other calls.
     AcceptEdits,
     /// Nothing is changed until a plan is approved.
     Plan,
-    /// Everything may be done.
+    /// Every call is allowed.
     Bypass,
-    /// What is not allowed is denied, and nobody is asked.
+    /// Every call that is not allowed is denied, without asking.
     DontAsk,
 }
 
@@ -27,18 +27,18 @@ impl ClaudePermissionMode {
         (ClaudePermissionMode::DontAsk, "dontAsk"),
     ];
 
-    /// The mode that a word names. What the family decides by a model of its own is asked here.
-    pub(super) fn parse(word: &str) -> Option<ClaudePermissionMode> {
-        let word = if word == "auto" { "default" } else { word };
-        ClaudePermissionMode::ALL.into_iter().find(|(_, name)| *name == word).map(|(mode, _)| mode)
+    /// Parses a mode. `auto`, in which Claude Code lets a model decide, is treated as `default`.
+    pub(super) fn parse(text: &str) -> Option<ClaudePermissionMode> {
+        let text = if text == "auto" { "default" } else { text };
+        ClaudePermissionMode::ALL.into_iter().find(|(_, name)| *name == text).map(|(mode, _)| mode)
     }
 
-    /// The family's word for it.
+    /// The mode's name in the Claude SDK.
     pub(super) fn as_str(self) -> &'static str {
-        ClaudePermissionMode::ALL.into_iter().find(|(mode, _)| *mode == self).map_or("default", |(_, word)| word)
+        ClaudePermissionMode::ALL.into_iter().find(|(mode, _)| *mode == self).map_or("default", |(_, name)| name)
     }
 
-    /// What it is to the permission check.
+    /// The corresponding permission mode of Bosun.
     pub(super) fn permission_mode(self) -> PermissionMode {
         match self {
             ClaudePermissionMode::Default | ClaudePermissionMode::Plan | ClaudePermissionMode::DontAsk => {
@@ -49,7 +49,7 @@ impl ClaudePermissionMode {
         }
     }
 
-    /// What it is to the session.
+    /// The corresponding session mode.
     pub(super) fn session_mode(self) -> SessionMode {
         match self {
             ClaudePermissionMode::Plan => SessionMode::Plan,

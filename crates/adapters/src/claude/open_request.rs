@@ -1,4 +1,4 @@
-//! What the client wants, as an order for a session: its flags in our words, and what it brings along.
+//! Builds the request to open a session: translates the client's flags, and adds its hooks and tools.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,14 +21,14 @@ use crate::flags::{RunFlags, effort};
 use crate::managed::{self, ManagedPolicy};
 use crate::{OpenRefusal, OpenRequest, session_id};
 
-/// Most bytes of a file that the command line names.
+/// Maximum bytes of a file that the command line names.
 const FILE_MAX: u64 = 1 << 20;
 
-/// What the client wants.
+/// Builds the request to open the client's session.
 pub(super) fn build_request(
     args: &ClaudeArgs,
-    hello: &InitializeRequest,
-    brought: &ClientSetup,
+    initialize: &InitializeRequest,
+    setup: &ClientSetup,
     home: &Home,
     control: &Arc<ControlChannel>,
 ) -> Result<OpenRequest, OpenRefusal> {
@@ -36,23 +36,23 @@ pub(super) fn build_request(
     let id = args.session_id.as_deref().map(|text| parse_session_id(text, "--session-id")).transpose()?;
     let id = id.filter(|_| !matches!(start, SessionStart::Resume(_)));
     let extensions = ClientExtensions {
-        hooks: hook_callbacks::hook_specs(&hello.hooks),
+        hooks: hook_callbacks::hook_specs(&initialize.hooks),
         hook_driver: Some(Arc::new(hook_callbacks::HookCallbacks::new(Arc::clone(control)))),
-        system: with_schema_prompt(system(args, hello)?, brought),
-        tools: brought.tools(),
+        system: with_schema_prompt(system(args, initialize)?, setup),
+        tools: setup.tools(),
     };
-    let mut flags = flags(args, hello, brought)?;
-    flags.extend(mcp_servers::tool_rules(&hello.request));
+    let mut flags = flags(args, initialize, setup)?;
+    flags.extend(mcp_servers::tool_rules(&initialize.request));
     Ok(OpenRequest { start, id, cwd: None, flags, provider: None, client_extensions: extensions })
 }
 
-/// Whether the session begins, goes on, or is copied.
+/// Whether to start, resume or fork the session.
 fn start(args: &ClaudeArgs, home: &Home) -> Result<SessionStart, OpenRefusal> {
     let id = match &args.resume {
         Some(text) => {
             let id = parse_session_id(text, "--resume")?;
             if !home.session_dir(id).is_dir() {
-                return Err(refusal(format!("no session with the id {text} is here"), "`bosun sessions` lists them"));
+                return Err(refusal(format!("there is no session with the id {text}"), "`bosun sessions` lists them"));
             }
             id
         }
@@ -65,13 +65,13 @@ fn start(args: &ClaudeArgs, home: &Home) -> Result<SessionStart, OpenRefusal> {
     Ok(if args.forks { SessionStart::Fork(id) } else { SessionStart::Resume(id) })
 }
 
-/// The newest session of this folder.
+/// The most recent session of this folder.
 fn latest_session(home: &Home) -> Result<Option<SessionId>, OpenRefusal> {
-    let unreadable = |error: &dyn std::fmt::Display| refusal(format!("the sessions cannot be listed: {error}"), "");
-    let cwd = std::env::current_dir().map_err(|error| unreadable(&error))?.display().to_string();
-    let wanted = SessionQuery { cwd: Some(cwd), limit: Some(1), ..SessionQuery::default() };
-    let page = SessionIndex::open(home).and_then(|index| index.reconcile(home)?.page(home, &wanted));
-    Ok(page.map_err(|error| unreadable(&error))?.rows.first().map(|row| row.id))
+    let list_error = |error: &dyn std::fmt::Display| refusal(format!("cannot list the sessions: {error}"), "");
+    let cwd = std::env::current_dir().map_err(|error| list_error(&error))?.display().to_string();
+    let query = SessionQuery { cwd: Some(cwd), limit: Some(1), ..SessionQuery::default() };
+    let page = SessionIndex::open(home).and_then(|index| index.reconcile(home)?.page(home, &query));
+    Ok(page.map_err(|error| list_error(&error))?.rows.first().map(|row| row.id))
 }
 
 fn parse_session_id(text: &str, flag: &str) -> Result<SessionId, OpenRefusal> {
@@ -82,8 +82,8 @@ fn refusal(words: String, hint: &str) -> OpenRefusal {
     OpenRefusal { words, hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()) }
 }
 
-/// The policy that the client is managed by.
-pub(super) fn managed_policy(args: &ClaudeArgs, hello: &InitializeRequest) -> Result<ManagedPolicy, OpenRefusal> {
+/// The client's managed settings, from the command line and `initialize`.
+pub(super) fn managed_policy(args: &ClaudeArgs, initialize: &InitializeRequest) -> Result<ManagedPolicy, OpenRefusal> {
     let mut managed = ManagedPolicy::default();
     let mut join = |settings: &Value| {
         let ManagedPolicy { deny, ask, forbids_bypass } = ManagedPolicy::read(settings)?;
@@ -95,9 +95,11 @@ pub(super) fn managed_policy(args: &ClaudeArgs, hello: &InitializeRequest) -> Re
     if let Some(text) = &args.managed {
         join(&read_settings(text, "--managed-settings")?)?;
     }
-    match &hello.request["managedSettings"] {
+    match &initialize.request["managedSettings"] {
         Value::Null if args.managed_in_initialize => {
-            return Err(managed::refusal("initialize brings no managed settings, though it is to".into()));
+            return Err(managed::refusal(
+                "`initialize` lacks the managed settings that the command line announces".into(),
+            ));
         }
         Value::Null => {}
         settings => join(settings)?,
@@ -105,8 +107,8 @@ pub(super) fn managed_policy(args: &ClaudeArgs, hello: &InitializeRequest) -> Re
     Ok(managed)
 }
 
-fn flags(args: &ClaudeArgs, hello: &InitializeRequest, brought: &ClientSetup) -> Result<Vec<String>, OpenRefusal> {
-    let managed = managed_policy(args, hello)?;
+fn flags(args: &ClaudeArgs, initialize: &InitializeRequest, setup: &ClientSetup) -> Result<Vec<String>, OpenRefusal> {
+    let managed = managed_policy(args, initialize)?;
     let mode = ClaudePermissionMode::parse(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default();
     if managed.forbids_bypass && mode == ClaudePermissionMode::Bypass {
         return Err(managed::refusal("managed settings forbid the permission mode bypassPermissions".into()));
@@ -133,8 +135,9 @@ fn flags(args: &ClaudeArgs, hello: &InitializeRequest, brought: &ClientSetup) ->
         flags.settings(&settings)?;
     }
     flags.mode(mode);
-    let (servers, tools) = (brought.servers.working(), brought.servers.tool_names());
-    let agents = agents::agents_option(&hello.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
+    let (servers, tools) = (setup.servers.working(), setup.servers.tool_names());
+    let agents =
+        agents::agents_option(&initialize.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
     flags.put("--agents", agents.as_deref().or(args.agents.as_deref()));
     match args.setting_sources.as_deref() {
         Some("") => flags.set("--setting-sources"),
@@ -143,9 +146,9 @@ fn flags(args: &ClaudeArgs, hello: &InitializeRequest, brought: &ClientSetup) ->
     Ok(flags.into_args())
 }
 
-/// What the family says in one option, and we in several.
+/// Claude options that correspond to several flags of Bosun.
 impl RunFlags {
-    /// Rules of the family's. One that forbids and cannot be read is an error: nothing may run that it was to stop.
+    /// Adds Claude permission rules. An invalid ask or deny rule is an error: it could have stopped a call.
     fn rules(&mut self, effect: RuleEffect, texts: &[String]) -> Result<(), OpenRefusal> {
         let flag = match effect {
             RuleEffect::Allow => "--allow",
@@ -156,13 +159,13 @@ impl RunFlags {
             match rules::translate_rule(effect, text) {
                 Some(rule) => self.put(flag, Some(rule)),
                 None if effect == RuleEffect::Allow => {}
-                None => return Err(refusal(format!("the rule `{text}` cannot be read"), "")),
+                None => return Err(refusal(format!("invalid permission rule `{text}`"), "")),
             }
         }
         Ok(())
     }
 
-    /// What settings of the family say about permissions; the rest of them is for another program.
+    /// Adds the permissions of Claude settings; the other settings are for another program.
     fn settings(&mut self, settings: &Value) -> Result<(), OpenRefusal> {
         let permissions = &settings["permissions"];
         let texts = |key: &str| -> Vec<String> {
@@ -188,16 +191,16 @@ impl RunFlags {
     }
 }
 
-/// A model as we name models. A bare name, such as `sonnet`, means the one that is configured here.
+/// A model name with a provider. `None` for a bare name such as `sonnet`, which means the configured model.
 pub(super) fn model(name: &str) -> Option<&str> {
     name.contains('/').then_some(name)
 }
 
-/// What the session's own agent is told first. No words at all are no words of the client's.
-fn system(args: &ClaudeArgs, hello: &InitializeRequest) -> Result<SystemText, OpenRefusal> {
+/// The root's system prompt. Blank text counts as absent.
+fn system(args: &ClaudeArgs, initialize: &InitializeRequest) -> Result<SystemText, OpenRefusal> {
     let file = args.system_file.as_deref().map(read_file).transpose()?;
-    let own = hello.system.clone().or_else(|| args.system.clone()).or(file);
-    let append = hello.append.clone().or_else(|| args.append.clone());
+    let own = initialize.system.clone().or_else(|| args.system.clone()).or(file);
+    let append = initialize.append.clone().or_else(|| args.append.clone());
     Ok(match (own.filter(|text| !text.trim().is_empty()), append.filter(|text| !text.trim().is_empty())) {
         (None, None) => SystemText::BuiltIn,
         (None, Some(more)) => SystemText::Appended(more),
@@ -206,9 +209,9 @@ fn system(args: &ClaudeArgs, hello: &InitializeRequest) -> Result<SystemText, Op
     })
 }
 
-/// The same, with a word on the form of answers if they must have one.
-fn with_schema_prompt(system: SystemText, brought: &ClientSetup) -> SystemText {
-    match (&brought.structured, system) {
+/// Adds instructions for structured output, if the client wants it.
+fn with_schema_prompt(system: SystemText, setup: &ClientSetup) -> SystemText {
+    match (&setup.structured, system) {
         (None, system) => system,
         (Some(_), SystemText::BuiltIn) => SystemText::Appended(structured::SYSTEM_TEXT.into()),
         (Some(_), SystemText::Appended(more)) => SystemText::Appended(format!("{more}\n\n{}", structured::SYSTEM_TEXT)),
@@ -216,7 +219,7 @@ fn with_schema_prompt(system: SystemText, brought: &ClientSetup) -> SystemText {
     }
 }
 
-/// Settings as JSON, or a file that holds them.
+/// Reads settings given as JSON or as a file name.
 fn read_settings(text: &str, flag: &str) -> Result<Value, OpenRefusal> {
     let json = if text.trim_start().starts_with('{') { text.to_owned() } else { read_file(text)? };
     serde_json::from_str(&json).map_err(|error| refusal(format!("{flag} is not JSON: {error}"), ""))

@@ -1,4 +1,4 @@
-//! Finds the session that the client wants: here, or in the process that runs it.
+//! Opens the client's session in this process, or connects to the process that runs it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use super::wire::ControlChannel;
 use crate::managed::{self, ManagedPolicy};
 use crate::{OpenRefusal, OpenRequest, SessionHost};
 
-/// Most tasks of an earlier run that are told apart.
+/// Maximum number of existing tasks that are loaded.
 const TASKS_MAX: u64 = 1000;
 
-/// Who runs the session.
+/// The process that runs the session.
 #[derive(Debug)]
 pub(super) enum SessionOwner {
     /// This process.
     ThisProcess(Box<Session>),
-    /// Another, which goes on when the client leaves.
+    /// Another process, which continues when the client leaves.
     OtherProcess,
 }
 
@@ -39,21 +39,21 @@ pub(super) enum SessionOwner {
 pub(super) struct OpenedSession {
     /// Its id.
     pub(super) id: SessionId,
-    /// Who runs it.
+    /// The process that runs it.
     pub(super) owner: SessionOwner,
-    /// For calls: what happens never stands in their way.
+    /// For calls, which thus never wait behind events.
     pub(super) api: Arc<RpcClient>,
-    /// What happens, from here on.
+    /// Its events from now on.
     pub(super) events: EventFeed,
-    /// The last event that is not news.
+    /// The last event before those.
     pub(super) seq: u64,
-    /// The tasks there are, the root first.
+    /// Its existing tasks, the root first.
     pub(super) tasks: Vec<TaskView>,
-    /// What the client is told of it.
+    /// Information for the client.
     pub(super) info: SessionInfo,
 }
 
-/// What happens, with the line that it comes on.
+/// The session's events, with their connection.
 #[derive(Debug)]
 pub(super) struct EventFeed {
     client: RpcClient,
@@ -61,7 +61,7 @@ pub(super) struct EventFeed {
 }
 
 impl EventFeed {
-    /// The next of it, or why there is no more.
+    /// Returns the next notification, or why the connection ended.
     pub(super) async fn next(&mut self) -> Result<rpc::RpcNotification, rpc::ConnectionClosed> {
         self.queue.next().await
     }
@@ -71,18 +71,18 @@ impl EventFeed {
 pub(super) async fn open(
     session_host: &dyn SessionHost,
     args: &ClaudeArgs,
-    order: OpenRequest,
+    request: OpenRequest,
     managed: &ManagedPolicy,
 ) -> Result<OpenedSession, OpenRefusal> {
-    let extensions: Vec<String> =
-        order.client_extensions.tools.iter().map(|tool| tool.spec().name.to_string()).collect();
-    if let SessionStart::Resume(id) = order.start
+    let client_tools: Vec<String> =
+        request.client_extensions.tools.iter().map(|tool| tool.spec().name.to_string()).collect();
+    if let SessionStart::Resume(id) = request.start
         && let Ok((api, _)) = RpcClient::connect(&session_host.home().socket(id)).await
-        && let Ok((line, queue)) = RpcClient::connect(&session_host.home().socket(id)).await
+        && let Ok((client, queue)) = RpcClient::connect(&session_host.home().socket(id)).await
     {
         if !managed.is_empty() {
             return Err(managed::refusal(
-                "another process runs the session, and managed settings cannot be applied to it".into(),
+                "another process runs the session, so managed settings cannot be applied to it".into(),
             ));
         }
         let view: SessionView = api.call(Method::SessionGet, json!({})).await.map_err(refusal)?;
@@ -90,23 +90,23 @@ pub(super) async fn open(
             (id, view.events),
             SessionOwner::OtherProcess,
             api,
-            EventFeed { client: line, queue },
+            EventFeed { client, queue },
             args,
-            extensions,
+            client_tools,
         )
         .await;
     }
-    let session = session_host.open(order).await?;
+    let session = session_host.open(request).await?;
     let (api, _) = session.connect().await.map_err(refusal)?;
-    let (line, queue) = session.connect().await.map_err(refusal)?;
-    let place = (session.id(), session.first_seq());
+    let (client, queue) = session.connect().await.map_err(refusal)?;
+    let start = (session.id(), session.first_seq());
     let opened = subscribe(
-        place,
+        start,
         SessionOwner::ThisProcess(Box::new(session)),
         api,
-        EventFeed { client: line, queue },
+        EventFeed { client, queue },
         args,
-        extensions,
+        client_tools,
     )
     .await?;
     if let SessionOwner::ThisProcess(session) = &opened.owner {
@@ -115,63 +115,63 @@ pub(super) async fn open(
     Ok(opened)
 }
 
-/// What the client wants, as an order.
+/// Builds the request to open the client's session.
 pub(super) fn open_request(
     session_host: &dyn SessionHost,
     args: &ClaudeArgs,
-    hello: &InitializeRequest,
-    brought: &ClientSetup,
+    initialize: &InitializeRequest,
+    setup: &ClientSetup,
     control: &Arc<ControlChannel>,
 ) -> Result<OpenRequest, OpenRefusal> {
-    open_request::build_request(args, hello, brought, session_host.home(), control)
+    open_request::build_request(args, initialize, setup, session_host.home(), control)
 }
 
 async fn subscribe(
     (id, seq): (SessionId, u64),
-    run: SessionOwner,
+    owner: SessionOwner,
     api: RpcClient,
-    news: EventFeed,
+    events: EventFeed,
     args: &ClaudeArgs,
-    extensions: Vec<String>,
+    client_tools: Vec<String>,
 ) -> Result<OpenedSession, OpenRefusal> {
     let page = TasksParams { limit: Some(TASKS_MAX), all: true, ..TasksParams::default() };
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
-    let intro = load_session_info(&api, args, extensions, &run).await.map_err(refusal)?;
-    let _: Value = news.client.call(Method::EventsSubscribe, SubscribeParams::after(seq)).await.map_err(refusal)?;
-    Ok(OpenedSession { id, owner: run, api: Arc::new(api), events: news, seq, tasks, info: intro })
+    let info = load_session_info(&api, args, client_tools, &owner).await.map_err(refusal)?;
+    let _: Value = events.client.call(Method::EventsSubscribe, SubscribeParams::after(seq)).await.map_err(refusal)?;
+    Ok(OpenedSession { id, owner, api: Arc::new(api), events, seq, tasks, info })
 }
 
 async fn load_session_info(
     api: &RpcClient,
     args: &ClaudeArgs,
-    extensions: Vec<String>,
-    run: &SessionOwner,
+    client_tools: Vec<String>,
+    owner: &SessionOwner,
 ) -> Result<SessionInfo, CallError> {
     let view: SessionView = api.call(Method::SessionGet, json!({})).await?;
     let SlashList { commands } = api.call(Method::CommandsList, json!({})).await?;
     let AgentsResult { agents } = api.call(Method::AgentsList, json!({})).await?;
-    let left_out = args.tools.as_deref().map(rules::excluded_tools).unwrap_or_default();
-    let is_there = |name: &&str| {
-        !args.disallowed.iter().any(|no| no == name)
-            && !left_out.iter().any(|tool| tool == hooks::tool_names::own_tool_name(name, protocol::HookDialect::Snake))
+    let excluded = args.tools.as_deref().map(rules::excluded_tools).unwrap_or_default();
+    let is_available = |name: &&str| {
+        !args.disallowed.iter().any(|denied| denied == name)
+            && !excluded.iter().any(|tool| tool == hooks::tool_names::own_tool_name(name, protocol::HookDialect::Snake))
     };
-    let tools = INIT_TOOLS.into_iter().filter(is_there).map(str::to_owned).chain(extensions).collect();
-    let mode = initial_mode(api, args, view.mode, run).await?;
-    let visits = matches!(run, SessionOwner::OtherProcess);
+    let tools = INIT_TOOLS.into_iter().filter(is_available).map(str::to_owned).chain(client_tools).collect();
+    let mode = initial_mode(api, args, view.mode, owner).await?;
+    let is_attached = matches!(owner, SessionOwner::OtherProcess);
     let SessionView { cwd, model, .. } = view;
-    Ok(SessionInfo { cwd, model, mode, tools, commands, agents, is_attached: visits, ..SessionInfo::default() })
+    Ok(SessionInfo { cwd, model, mode, tools, commands, agents, is_attached, ..SessionInfo::default() })
 }
 
-/// The mode that the client begins in. A session that was left in plan mode stays in it, unless the client names another
-/// and is the one who runs it.
+/// The permission mode at the start. A session in plan mode stays in it, unless the client names another mode and this
+/// process runs the session.
 async fn initial_mode(
     api: &RpcClient,
     args: &ClaudeArgs,
-    found: SessionMode,
-    run: &SessionOwner,
+    current: SessionMode,
+    owner: &SessionOwner,
 ) -> Result<ClaudePermissionMode, CallError> {
-    let named = args.permission_mode.as_deref().and_then(ClaudePermissionMode::parse);
-    match (found, named, run) {
+    let requested = args.permission_mode.as_deref().and_then(ClaudePermissionMode::parse);
+    match (current, requested, owner) {
         (SessionMode::Plan, None, _) | (SessionMode::Plan, Some(_), SessionOwner::OtherProcess) => {
             Ok(ClaudePermissionMode::Plan)
         }
@@ -179,7 +179,7 @@ async fn initial_mode(
             let _: Value = api.call(Method::ModeSet, ModeParams { mode: mode.session_mode() }).await?;
             Ok(mode)
         }
-        (SessionMode::Interactive | SessionMode::Autopilot, named, _) => Ok(named.unwrap_or_default()),
+        (SessionMode::Interactive | SessionMode::Autopilot, requested, _) => Ok(requested.unwrap_or_default()),
     }
 }
 

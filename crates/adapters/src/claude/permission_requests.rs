@@ -1,4 +1,4 @@
-//! What waits for a decision, put to the client's permission callback.
+//! Asks as requests to the client's permission callback.
 
 use hooks::tool_names;
 use protocol::api::RuleChange;
@@ -9,24 +9,24 @@ use super::frames::{client_tool_call, questions};
 use super::mode::ClaudePermissionMode;
 use super::rules;
 
-/// What the client decided.
+/// The client's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClientDecision {
     /// The decision.
     pub(super) decision: AskDecision,
-    /// Whether the turn is to be broken off.
+    /// Whether to interrupt the turn.
     pub(super) interrupts: bool,
-    /// The mode that the session goes on in, if that is another.
+    /// The new permission mode, if it changes.
     pub(super) mode: Option<ClaudePermissionMode>,
-    /// What becomes of the session's rules.
+    /// Changes to the session's rules.
     pub(super) rules: Vec<RuleChange>,
 }
 
 impl ClientDecision {
-    /// No, with words for the model.
-    pub(super) fn deny(words: impl Into<String>) -> ClientDecision {
+    /// Denies the call, with a message for the model.
+    pub(super) fn deny(message: impl Into<String>) -> ClientDecision {
         ClientDecision {
-            decision: AskDecision::Deny { message: words.into() },
+            decision: AskDecision::Deny { message: message.into() },
             interrupts: false,
             mode: None,
             rules: Vec::new(),
@@ -34,7 +34,7 @@ impl ClientDecision {
     }
 }
 
-/// The request to the client. `agent` is who asks, if it is not the session's own agent.
+/// The request to the client. `agent` is the agent that made the call, if it is not the root.
 pub(super) fn request(ask: &Ask, agent: Option<String>) -> Value {
     let (name, input) = subject_as_call(&ask.subject);
     let mut request = json!({
@@ -52,7 +52,7 @@ pub(super) fn request(ask: &Ask, agent: Option<String>) -> Value {
     request
 }
 
-/// What is asked about, as a call in the family's words.
+/// The subject of the ask, as a call in the Claude SDK's terms.
 fn subject_as_call(subject: &AskSubject) -> (String, Value) {
     match subject {
         AskSubject::Permission { tool, input, .. } => client_tool_call(tool, input),
@@ -67,7 +67,7 @@ fn subject_as_call(subject: &AskSubject) -> (String, Value) {
     }
 }
 
-/// A rule that would allow the call, in the family's form.
+/// A rule that would allow the call, in the Claude SDK's format.
 fn suggestion(rule: &str) -> Value {
     let (tool, content) = match rule.split_once('(') {
         Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').unwrap_or(rest))),
@@ -85,7 +85,7 @@ fn suggestion(rule: &str) -> Value {
     json!({ "type": "addRules", "rules": [entry], "behavior": "allow", "destination": "session" })
 }
 
-/// What the client's answer means.
+/// Reads the client's answer.
 pub(super) fn read_decision(ask: &Ask, answer: &Value) -> ClientDecision {
     match answer["behavior"].as_str() {
         Some("allow") => allowed(ask, answer),
@@ -95,7 +95,7 @@ pub(super) fn read_decision(ask: &Ask, answer: &Value) -> ClientDecision {
             mode: None,
             rules: rule_changes(updates(answer)),
         },
-        _other => ClientDecision::deny("the client's decision was not understood"),
+        _other => ClientDecision::deny("the client's decision is not valid"),
     }
 }
 
@@ -109,10 +109,13 @@ fn allowed(ask: &Ask, answer: &Value) -> ClientDecision {
         AskSubject::Permission { tool, .. } => {
             let (_, asked) = subject_as_call(&ask.subject);
             let changed = answer["updatedInput"].as_object().filter(|input| asked.as_object() != Some(input));
-            let ours = |input: &serde_json::Map<String, Value>| {
+            let translated = |input: &serde_json::Map<String, Value>| {
                 Value::Object(tool_names::args_from_dialect(tool, HookDialect::Snake, input.clone())).to_string()
             };
-            AskDecision::Allow { rules: updates.iter().flat_map(granted_rules).collect(), input: changed.map(ours) }
+            AskDecision::Allow {
+                rules: updates.iter().flat_map(granted_rules).collect(),
+                input: changed.map(translated),
+            }
         }
         AskSubject::Question { question, .. } => match reply(question, &answer["updatedInput"]) {
             Some(text) => AskDecision::Reply { text },
@@ -130,8 +133,8 @@ fn updates(answer: &Value) -> &[Value] {
     answer["updatedPermissions"].as_array().map_or(&[][..], Vec::as_slice)
 }
 
-/// What updates change of the rules, wherever the client wants them kept: here they hold while the session is open. An
-/// update that cannot be read to the letter is read on the safe side, as every rule of the client's is.
+/// The rule changes of updates. Whatever their destination, they apply while the session is open. An update that
+/// cannot be translated exactly becomes stricter, like every rule of the client.
 fn rule_changes(updates: &[Value]) -> Vec<RuleChange> {
     updates.iter().flat_map(rule_change).collect()
 }
@@ -153,7 +156,7 @@ fn rule_change(update: &Value) -> Vec<RuleChange> {
     }
 }
 
-/// A rule as the family writes it.
+/// A rule in the Claude SDK's syntax.
 fn rule_text(entry: &Value) -> Option<String> {
     let name = entry["toolName"].as_str()?;
     Some(match entry["ruleContent"].as_str() {
@@ -162,14 +165,14 @@ fn rule_text(entry: &Value) -> Option<String> {
     })
 }
 
-/// The rules of an update that allows more from now on.
+/// The rules of an update that adds permissions.
 fn granted_rules(update: &Value) -> Vec<String> {
     let adds = matches!(update["type"].as_str(), Some("addRules" | "replaceRules")) && update["behavior"] == "allow";
     let entries = update["rules"].as_array().filter(|_| adds).map_or(&[][..], Vec::as_slice);
     entries.iter().filter_map(|entry| rules::translate_rule(RuleEffect::Allow, &rule_text(entry)?)).collect()
 }
 
-/// The answer to a question: under the question's own words, or the only one there is.
+/// The answer to a question: the one under the question's text, or the first one.
 fn reply(question: &str, input: &Value) -> Option<String> {
     let answers = input["answers"].as_object()?;
     let answer = answers.get(question).or_else(|| answers.values().next())?;

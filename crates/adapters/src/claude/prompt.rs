@@ -1,45 +1,44 @@
-//! A message of the client's user: words, and pictures that go with them.
+//! A user message of the client: text and images.
 
 use protocol::Image;
 use protocol::api::SendParams;
 use serde_json::Value;
 
-/// A message that waits for its turn.
+/// A user message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClientPrompt {
-    /// The words.
+    /// The text.
     pub(super) text: String,
-    /// The pictures.
+    /// The images.
     pub(super) images: Vec<Image>,
-    /// The frame without what it says: its ids.
+    /// The frame it came in.
     pub(super) frame: Value,
 }
 
 impl ClientPrompt {
-    /// Reads a `user` frame; nothing if it says nothing.
+    /// Reads a `user` frame; `None` if it is empty.
     pub(super) fn read(frame: Value) -> Option<ClientPrompt> {
-        let (mut words, mut images) = (Vec::new(), Vec::new());
+        let (mut texts, mut images) = (Vec::new(), Vec::new());
         match &frame["message"]["content"] {
-            Value::String(text) => words.push(text.clone()),
-            Value::Array(blocks) => blocks.iter().for_each(|block| take_block(block, &mut words, &mut images)),
+            Value::String(text) => texts.push(text.clone()),
+            Value::Array(blocks) => blocks.iter().for_each(|block| take_block(block, &mut texts, &mut images)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
         }
-        let text = words.join("\n");
+        let text = texts.join("\n");
         (!text.trim().is_empty() || !images.is_empty()).then_some(ClientPrompt { text, images, frame })
     }
 
-    /// How many bytes it takes.
+    /// Its approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         2 * (self.text.len() + self.images.iter().map(|image| image.data.len()).sum::<usize>())
     }
 
-    /// What the client calls it.
+    /// The client's id for it.
     pub(super) fn uuid(&self) -> Option<&str> {
         self.frame["uuid"].as_str()
     }
 
-    /// The slash command that it is, with what follows the name. A client may say that its words are to be taken as
-    /// they are.
+    /// The slash command's name and input, if it is one. A client can mark a message as literal text.
     pub(super) fn slash_command(&self) -> Option<(&str, &str)> {
         let verbatim = self.frame["client_composed"].as_bool().unwrap_or(false);
         let line = self.text.trim().strip_prefix('/').filter(|_| !verbatim && self.images.is_empty())?;
@@ -47,7 +46,7 @@ impl ClientPrompt {
         Some((name, rest.trim()))
     }
 
-    /// The message as the session takes it.
+    /// The message as parameters of the session's API.
     pub(super) fn send_params(&self) -> SendParams {
         SendParams {
             task: None,
@@ -59,17 +58,17 @@ impl ClientPrompt {
     }
 }
 
-fn take_block(block: &Value, words: &mut Vec<String>, images: &mut Vec<Image>) {
+fn take_block(block: &Value, texts: &mut Vec<String>, images: &mut Vec<Image>) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match (block["type"].as_str(), block["source"]["type"].as_str()) {
-        (Some("text"), _) => words.push(text(&block["text"])),
+        (Some("text"), _) => texts.push(text(&block["text"])),
         (Some("image"), Some("base64")) => {
             images.push(Image { media: text(&block["source"]["media_type"]), data: text(&block["source"]["data"]) });
         }
-        (Some("document"), Some("text")) => words.push(text(&block["source"]["data"])),
+        (Some("document"), Some("text")) => texts.push(text(&block["source"]["data"])),
         (kind, _) => {
-            tracing::warn!(?kind, "a block of the client's message is not understood");
-            words.push(format!("[a block of the kind {} is left out]", kind.unwrap_or("unknown")));
+            tracing::warn!(?kind, "ignoring an unknown block of the client's message");
+            texts.push(format!("[a block of type {} is left out]", kind.unwrap_or("unknown")));
         }
     }
 }
@@ -90,7 +89,7 @@ mod tests {
         let picture =
             json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AA" } });
         let prompt = read(json!([{ "type": "text", "text": "look" }, picture, { "type": "video" }])).unwrap();
-        assert_eq!(prompt.text, "look\n[a block of the kind video is left out]");
+        assert_eq!(prompt.text, "look\n[a block of type video is left out]");
         assert_eq!(prompt.images, [Image { media: "image/png".into(), data: "AA".into() }]);
         for nothing in [json!(""), json!([]), json!(null), json!({ "a": 1 }), json!(7)] {
             assert_eq!(read(nothing), None);

@@ -1,4 +1,4 @@
-//! What the client asks for besides turns.
+//! Control requests of the client.
 
 use protocol::SessionMode;
 use protocol::api::{Method, ModeParams, ModelParams, PermissionParams};
@@ -14,7 +14,7 @@ use super::wire::ClientGone;
 
 impl ClientConversation {
     /// Answers a request.
-    pub(super) async fn request(&mut self, id: &str, request: Value) -> Result<(), ClientGone> {
+    pub(super) async fn handle_request(&mut self, id: &str, request: Value) -> Result<(), ClientGone> {
         let subtype = request["subtype"].as_str().unwrap_or_default();
         let answer = match subtype {
             "initialize" => Ok(frames::initialize_response(&self.info)),
@@ -23,7 +23,7 @@ impl ClientConversation {
                     self.queue.clear();
                 }
                 self.interrupt_when_read = self.is_prompt_pending && !self.has_read_prompt;
-                // The client hears of the end of the turn after the answer to its request.
+                // The client must receive the response before the end of the turn.
                 self.control.respond(id, Ok(json!({}))).await;
                 self.interrupt().await;
                 return Ok(());
@@ -36,10 +36,10 @@ impl ClientConversation {
                     self.control.respond(id, Ok(json!({ "mode": mode.as_str() }))).await;
                     return self.set_mode(mode).await;
                 }
-                None => Err(format!("there is no permission mode {}", request["mode"])),
+                None => Err(format!("unknown permission mode {}", request["mode"])),
             },
             "set_model" => self.set_model(request["model"].as_str()).await,
-            "cancel_async_message" => Ok(json!({ "cancelled": self.cancel(&request["message_uuid"]) })),
+            "cancel_async_message" => Ok(json!({ "cancelled": self.cancel_queued(&request["message_uuid"]) })),
             "mcp_status" => Ok(json!({ "mcpServers": self.info.servers })),
             "stop_task" => tasks::stop(&self.api, &request).await,
             "background_tasks" => tasks::background(&self.api, self.follower.tasks(), &request).await,
@@ -54,27 +54,27 @@ impl ClientConversation {
         Ok(())
     }
 
-    /// Goes on in another permission mode, and says so.
+    /// Changes the permission mode, and reports it to the client.
     pub(super) async fn set_mode(&mut self, mode: ClaudePermissionMode) -> Result<(), ClientGone> {
-        let was = self.info.mode;
-        if was == ClaudePermissionMode::Plan || mode == ClaudePermissionMode::Plan {
+        let previous = self.info.mode;
+        if previous == ClaudePermissionMode::Plan || mode == ClaudePermissionMode::Plan {
             let mode = ModeParams { mode: mode.session_mode() };
-            self.tell(Method::ModeSet, json!(mode)).await;
+            self.call_or_warn(Method::ModeSet, json!(mode)).await;
         }
         if mode.session_mode() != SessionMode::Plan {
-            self.tell(Method::PermissionSet, json!(PermissionParams { mode: mode.permission_mode() })).await;
+            self.call_or_warn(Method::PermissionSet, json!(PermissionParams { mode: mode.permission_mode() })).await;
         }
         self.info.mode = mode;
         self.show_mode().await
     }
 
-    pub(super) async fn tell(&self, method: Method, params: Value) {
+    pub(super) async fn call_or_warn(&self, method: Method, params: Value) {
         if let Err(error) = self.call::<Value>(method, params).await {
-            tracing::warn!(%error, method = method.name(), "the session did not take it");
+            tracing::warn!(%error, method = method.name(), "the session refused a call");
         }
     }
 
-    /// Asks another model from the next turn on. A bare name means the one that the session was opened with.
+    /// Changes the model, from the next turn on. A bare name means the model that the session was opened with.
     async fn set_model(&mut self, name: Option<&str>) -> Result<Value, String> {
         let model = name.and_then(open_request::model).unwrap_or(&self.model).to_owned();
         if model != self.info.model {
@@ -85,8 +85,8 @@ impl ClientConversation {
         Ok(json!({}))
     }
 
-    /// Takes back a message that waits.
-    fn cancel(&mut self, uuid: &Value) -> bool {
+    /// Removes a queued message.
+    fn cancel_queued(&mut self, uuid: &Value) -> bool {
         let waiting = self.queue.len();
         self.queue.retain(|prompt| uuid.as_str().is_none_or(|uuid| prompt.uuid() != Some(uuid)));
         self.queue.len() < waiting

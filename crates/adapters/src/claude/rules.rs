@@ -1,9 +1,9 @@
-//! Rules and tools in the client's words, as our command line takes them.
+//! Translates the client's permission rules and tool names into Bosun's.
 
 use policy::{Rule, RuleSource};
 use protocol::{HookDialect, RuleEffect};
 
-/// Tools that the family has and that are several of ours: who may start something may look after it.
+/// Claude tools that correspond to several of Bosun's: a client that may start something may also manage it.
 const RELATED_TOOLS: [(&str, &[&str]); 6] = [
     ("Bash", &["shell", "read_shell", "stop_shell", "list_shells", "until"]),
     ("Edit", &["edit", "apply_patch"]),
@@ -13,35 +13,35 @@ const RELATED_TOOLS: [(&str, &[&str]); 6] = [
     ("Skill", &["skill"]),
 ];
 
-/// A rule of the client's as ours; nothing if it is none.
+/// Translates a rule of the client; `None` if it is not valid.
 pub(crate) fn translate_rule(effect: RuleEffect, text: &str) -> Option<String> {
     let (name, pattern) = match text.split_once('(') {
         Some((name, rest)) => (name.trim(), Some(rest)),
         None => (text.trim(), None),
     };
-    let ours = match (is_family(name), pattern, effect) {
+    let rule_text = match (is_family(name), pattern, effect) {
         (true, _, _) => text.to_owned(),
         (false, None, RuleEffect::Allow) if is_server(name) => format!("{name}__*"),
         (false, _, RuleEffect::Ask | RuleEffect::Deny) if is_server(name) => mcp::name_pattern(&format!("{name}__*")),
-        // Only families of tools know patterns. A rule that cannot be kept to the letter is kept on the safe side: what
-        // denies or asks about some calls of a tool does so for all of them, and what allows some allows none.
+        // Only tool families support patterns. A rule that cannot be translated exactly becomes stricter: one that
+        // denies or asks about some calls of a tool applies to all of them, and one that allows some allows none.
         (false, _, RuleEffect::Ask | RuleEffect::Deny) if name.starts_with("mcp__") => mcp::name_pattern(name),
         (false, None, _) | (false, Some(_), RuleEffect::Ask | RuleEffect::Deny) => {
             hooks::tool_names::own_tool_name(name, HookDialect::Snake).to_owned()
         }
         (false, Some(_), RuleEffect::Allow) => return None,
     };
-    match (Rule::parse(effect, &ours, RuleSource::Flag), pattern, effect) {
+    match (Rule::parse(effect, &rule_text, RuleSource::Flag), pattern, effect) {
         (Ok(rule), _, _) => Some(rule.text),
         (Err(_), Some(_), RuleEffect::Ask | RuleEffect::Deny) => translate_rule(effect, name),
         (Err(error), _, _) => {
-            tracing::warn!(%error, "a rule of the client is passed over");
+            tracing::warn!(%error, "ignoring an invalid rule of the client");
             None
         }
     }
 }
 
-/// Whether rules know the tool by this name of the family's already.
+/// Whether Bosun's rules accept this Claude name as it is.
 fn is_family(name: &str) -> bool {
     matches!(
         name,
@@ -65,18 +65,18 @@ fn is_server(name: &str) -> bool {
     name.strip_prefix("mcp__").is_some_and(|server| !server.contains("__") && !server.ends_with('*'))
 }
 
-/// The tools that are left out when only these are wanted.
+/// The tools that are excluded when only these are wanted.
 pub(super) fn excluded_tools(wanted: &[String]) -> Vec<String> {
     let is_wanted = |tool: &str| {
         wanted.iter().any(|name| {
-            let kin = RELATED_TOOLS.iter().find(|(theirs, _)| theirs == name).map_or(&[][..], |(_, ours)| *ours);
-            kin.contains(&tool) || hooks::tool_names::own_tool_name(name, HookDialect::Snake) == tool
+            let related = RELATED_TOOLS.iter().find(|(claude, _)| claude == name).map_or(&[][..], |(_, own)| *own);
+            related.contains(&tool) || hooks::tool_names::own_tool_name(name, HookDialect::Snake) == tool
         })
     };
     all_tools().filter(|tool| !is_wanted(tool)).collect()
 }
 
-/// Every tool of ours that a client may leave out.
+/// Every tool of Bosun that a client can exclude.
 fn all_tools() -> impl Iterator<Item = String> {
     let single = [tools::ask_user(), tools::task(&[]), tools::skill(&[]), tools::tool_search(&[])];
     let all = tools::builtin_tools()

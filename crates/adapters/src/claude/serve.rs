@@ -1,4 +1,4 @@
-//! One client, from its first word to its last.
+//! Serves one client from start to end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::wire::{ClientWriter, ControlChannel, JsonLineReader};
 use crate::{AdapterExit, OpenRefusal, SessionHost, session_id, session_uuid};
 
 /// How long the last frames may take to be written.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves one client on standard input and output.
 pub async fn serve(session_host: Arc<dyn SessionHost>, args: Vec<String>) -> AdapterExit {
@@ -50,21 +50,21 @@ where
         return if written.is_ok() { AdapterExit::Success } else { AdapterExit::Failed };
     }
     let (mut reading, mut writing) = (JoinSet::new(), JoinSet::new());
-    let (writer, carrying) = ClientWriter::new(output);
-    writing.spawn(carrying);
+    let (writer, write) = ClientWriter::new(output);
+    writing.spawn(write);
     let control = Arc::new(ControlChannel::new(writer));
-    let (inbox, filling) = ClientInbox::new(JsonLineReader::new(BufReader::new(input)), Arc::clone(&control));
-    reading.spawn(filling);
-    let ended = serve_client(&*session_host, &args, inbox, &control).await;
+    let (inbox, fill) = ClientInbox::new(JsonLineReader::new(BufReader::new(input)), Arc::clone(&control));
+    reading.spawn(fill);
+    let exit = serve_client(&*session_host, &args, inbox, &control).await;
     reading.shutdown().await;
     drop(control);
-    if tokio::time::timeout(LAST_WORDS, writing.join_next()).await.is_err() {
+    if tokio::time::timeout(FINAL_WRITE_TIMEOUT, writing.join_next()).await.is_err() {
         tracing::debug!("the client does not read its last frames");
     }
-    ended
+    exit
 }
 
-/// Greets the client, opens its session and talks.
+/// Reads the client's `initialize` request, opens its session and runs the conversation.
 async fn serve_client(
     session_host: &dyn SessionHost,
     args: &ClaudeArgs,
@@ -72,79 +72,82 @@ async fn serve_client(
     control: &Arc<ControlChannel>,
 ) -> AdapterExit {
     let (request, first) = match read_first_message(&mut inbox, control).await {
-        Ok(words) => words,
-        Err(ended) => return ended,
+        Ok(messages) => messages,
+        Err(exit) => return exit,
     };
-    let hello = InitializeRequest::read(request.as_ref().map_or(Value::Null, |(_, request)| request.clone()));
-    let opened = open(session_host, args, &hello, control).await;
-    let greeting = match &opened {
+    let initialize = InitializeRequest::read(request.as_ref().map_or(Value::Null, |(_, request)| request.clone()));
+    let opened = open(session_host, args, &initialize, control).await;
+    let response = match &opened {
         Ok((opened, _)) => frames::initialize_response(&opened.info),
         Err(_) => frames::initialize_response(&Default::default()),
     };
     if let Some((id, _)) = request {
-        control.respond(&id, Ok(greeting)).await;
+        control.respond(&id, Ok(response)).await;
     }
-    let wants = FrameOptions { partial: args.partial, forwards_text: hello.forwards_text };
-    let forbids_bypass = open_request::managed_policy(args, &hello).is_ok_and(|managed| managed.forbids_bypass);
-    let manner = ClientOptions { frames: wants, decides: args.prompts, replays: args.replays, forbids_bypass };
-    let (talk, run, news) =
-        match opened.and_then(|opened| start_conversation(session_host, args, opened, control, manner)) {
+    let frame_options = FrameOptions { partial: args.partial, forwards_text: initialize.forwards_text };
+    let forbids_bypass = open_request::managed_policy(args, &initialize).is_ok_and(|managed| managed.forbids_bypass);
+    let options = ClientOptions { frames: frame_options, decides: args.prompts, replays: args.replays, forbids_bypass };
+    let (conversation, owner, events) =
+        match opened.and_then(|opened| start_conversation(session_host, args, opened, control, options)) {
             Ok(Some(parts)) => parts,
             Ok(None) => return refuse(args, inbox, control, first, "the session has no tasks".into()).await,
             Err(refusal) => return refuse(args, inbox, control, first, refusal.to_string()).await,
         };
-    let ended = talk.run(inbox, first, news).await;
-    match run {
+    let exit = conversation.run(inbox, first, events).await;
+    match owner {
         SessionOwner::ThisProcess(session) => match session.leave().await {
-            Ok(_reader) => ended,
+            Ok(_reader) => exit,
             Err(error) => {
-                tracing::error!(%error, "the session could not be left in order");
+                tracing::error!(%error, "cannot leave the session cleanly");
                 AdapterExit::Failed
             }
         },
-        SessionOwner::OtherProcess => ended,
+        SessionOwner::OtherProcess => exit,
     }
 }
 
 async fn open(
     session_host: &dyn SessionHost,
     args: &ClaudeArgs,
-    hello: &InitializeRequest,
+    initialize: &InitializeRequest,
     control: &Arc<ControlChannel>,
 ) -> Result<(OpenedSession, Option<StructuredOutputState>), OpenRefusal> {
-    let brought = ClientSetup::fetch(args, hello, control).await?;
-    let order = open_session::open_request(session_host, args, hello, &brought, control)?;
-    let mut opened = open_session::open(session_host, args, order, &open_request::managed_policy(args, hello)?).await?;
-    opened.info.servers = brought.servers.status();
-    Ok((opened, brought.structured))
+    let setup = ClientSetup::fetch(args, initialize, control).await?;
+    let request = open_session::open_request(session_host, args, initialize, &setup, control)?;
+    let mut opened =
+        open_session::open(session_host, args, request, &open_request::managed_policy(args, initialize)?).await?;
+    opened.info.servers = setup.servers.status();
+    Ok((opened, setup.structured))
 }
 
-/// Begins the talk about a session, which knows what happened before.
+/// Starts the conversation, and catches up with earlier events.
 fn start_conversation(
     session_host: &dyn SessionHost,
     args: &ClaudeArgs,
     (opened, structured): (OpenedSession, Option<StructuredOutputState>),
     control: &Arc<ControlChannel>,
-    manner: ClientOptions,
+    options: ClientOptions,
 ) -> Result<Option<(ClientConversation, SessionOwner, EventFeed)>, OpenRefusal> {
     let (id, seq) = (opened.id, opened.seq);
-    // Whoever runs the session keeps its files.
-    let keeps_files = matches!(opened.owner, SessionOwner::ThisProcess(_)) && !args.no_persistence;
-    let watch = SessionFollower::new(
+    // The process that runs the session writes its files.
+    let writes_files = matches!(opened.owner, SessionOwner::ThisProcess(_)) && !args.no_persistence;
+    let follower = SessionFollower::new(
         id,
         state_reporting(session_host),
-        keeps_files.then(|| projects_folder(session_host)).flatten(),
+        writes_files.then(|| projects_folder(session_host)).flatten(),
     );
-    let Some((mut talk, run, news)) = ClientConversation::new(opened, Arc::clone(control), manner, watch, structured)
+    let Some((mut conversation, owner, events)) =
+        ClientConversation::new(opened, Arc::clone(control), options, follower, structured)
     else {
         return Ok(None);
     };
-    talk.catch_up(session_host.home(), id, seq)
+    conversation
+        .catch_up(session_host.home(), id, seq)
         .map_err(|error| OpenRefusal { words: error.to_string(), hint: None })?;
-    Ok(Some((talk, run, news)))
+    Ok(Some((conversation, owner, events)))
 }
 
-/// Whether the client is told how the session stands.
+/// Whether the client wants the session's state.
 fn state_reporting(session_host: &dyn SessionHost) -> StateReporting {
     let is_on = |name: &str| session_host.variable(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false"));
     StateReporting::from_flags(
@@ -153,13 +156,13 @@ fn state_reporting(session_host: &dyn SessionHost) -> StateReporting {
     )
 }
 
-/// The folder of the family's session files.
+/// The folder of Claude's session files.
 fn projects_folder(session_host: &dyn SessionHost) -> Option<PathBuf> {
     let folder = |name: &str| session_host.variable(name).map(PathBuf::from);
     transcripts::projects_dir(folder("CLAUDE_CONFIG_DIR").as_deref(), folder("HOME").as_deref())
 }
 
-/// What the client begins with: its `initialize`, or a message at once. Whatever else it asks for before is refused.
+/// Reads the client's first message: `initialize`, or a user message. Other requests before it are refused.
 async fn read_first_message(
     inbox: &mut ClientInbox,
     control: &ControlChannel,
@@ -170,7 +173,7 @@ async fn read_first_message(
                 return Ok((Some((id, request)), None));
             }
             ClientMessage::Request { id, .. } => {
-                control.respond(&id, Err("the first request is initialize".into())).await
+                control.respond(&id, Err("the first request must be initialize".into())).await
             }
             ClientMessage::User(frame) => return Ok((None, Some(frame))),
             ClientMessage::End => return Err(AdapterExit::Success),
@@ -186,7 +189,7 @@ async fn read_first_message(
     }
 }
 
-/// Tells the client with its first message that there is no session. Until then it may say what it likes.
+/// Reports that there is no session as the result of the client's first message. Requests before it are accepted.
 async fn refuse(
     args: &ClaudeArgs,
     mut inbox: ClientInbox,
@@ -200,8 +203,8 @@ async fn refuse(
             control.respond(&id, Ok(json!({}))).await;
         }
     }
-    let named = args.resume.as_deref().or(args.session_id.as_deref()).and_then(session_id);
-    let session = named.map_or_else(Uuid::now_v7, session_uuid);
+    let requested = args.resume.as_deref().or(args.session_id.as_deref()).and_then(session_id);
+    let session = requested.map_or_else(Uuid::now_v7, session_uuid);
     let failed = frames::result_frame(session, TurnResult::Failed(why), TurnStats::default());
     // A client that is gone needs no result.
     control.writer().send(failed).await.ok();

@@ -1,34 +1,34 @@
-//! How the session stands, in the three words that clients know. They close their side when they hear `idle`, so it is
-//! never said while an agent is at work or a message waits.
+//! The session's state, as one of three names that clients know. Clients close their input on `idle`, so it is never
+//! reported while an agent works or a message waits.
 
 use protocol::TaskState;
 use protocol::api::StatusView;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Whether a client wants to be told how the session stands.
+/// Whether the client wants the session's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StateReporting {
     /// It does not.
-    Nobody,
-    /// Its SDK does, and keeps it to itself.
+    Off,
+    /// Its SDK does, without passing it to the program.
     Sdk,
     /// The program does.
     Program,
 }
 
 impl StateReporting {
-    /// What the environment of the adapter says: whether the SDK reads states, and whether the program wants them.
+    /// From the adapter's environment: whether the SDK reads states, and whether the program wants them.
     pub(super) fn from_flags(by_sdk: bool, by_program: bool) -> StateReporting {
         match (by_program, by_sdk) {
             (true, _) => StateReporting::Program,
             (false, true) => StateReporting::Sdk,
-            (false, false) => StateReporting::Nobody,
+            (false, false) => StateReporting::Off,
         }
     }
 }
 
-/// How the session stands.
+/// The session's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClaudeSessionState {
     Running,
@@ -53,8 +53,7 @@ impl ClaudeSessionState {
     }
 }
 
-/// Whether the session's own agent does nothing, and will not by itself. A command in the background may run for ever, and
-/// wakes nobody who waits for it.
+/// Whether the root is idle and will not continue by itself. Background commands do not count: they may run forever.
 pub(super) fn is_resting(status: &StatusView) -> bool {
     match &status.root {
         Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => !status.continuation_due,
@@ -62,7 +61,7 @@ pub(super) fn is_resting(status: &StatusView) -> bool {
     }
 }
 
-/// Tells a client how the session stands, whenever that changes.
+/// Reports the session's state to a client whenever it changes.
 #[derive(Debug)]
 pub(super) struct StateReporter {
     reporting: StateReporting,
@@ -70,15 +69,15 @@ pub(super) struct StateReporter {
 }
 
 impl StateReporter {
-    /// Nothing is told so far.
-    pub(super) fn new(telling: StateReporting) -> StateReporter {
-        StateReporter { reporting: telling, last_reported: None }
+    /// Creates a reporter that has reported nothing yet.
+    pub(super) fn new(reporting: StateReporting) -> StateReporter {
+        StateReporter { reporting, last_reported: None }
     }
 
-    /// The frame for the client, if there is something new; so many agents or messages are `due` besides the root.
+    /// The frame for the client, if the state has changed. `due` counts working agents and waiting messages.
     pub(super) fn frame(&mut self, status: &StatusView, due: usize, session: Uuid) -> Option<Value> {
         let state = ClaudeSessionState::of(status, due);
-        if self.reporting == StateReporting::Nobody || self.last_reported == Some(state) {
+        if self.reporting == StateReporting::Off || self.last_reported == Some(state) {
             return None;
         }
         self.last_reported = Some(state);

@@ -1,4 +1,4 @@
-//! Answers in a form that the client wants: a tool that takes them, and the adapter's insistence that it is called.
+//! Structured output: a tool that accepts answers which match the client's schema, and reminders to call it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use tools::{
     BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
 };
 
-/// The tool's name, as clients know it.
+/// The tool's name, which clients know.
 const TOOL: &str = "StructuredOutput";
 
-/// What the session's own agent is told besides.
-pub(super) const SYSTEM_TEXT: &str = "When your work is done, call the tool StructuredOutput once. Its input is your answer, and nothing \
-     that you write beside it is read. If it refuses your input, correct it and call it again.";
+/// Text appended to the root's system prompt.
+pub(super) const SYSTEM_TEXT: &str = "When your work is done, call the tool StructuredOutput once. Its input is your answer; nothing \
+     else that you write is read. If it refuses your input, correct it and call it again.";
 
-/// What an agent is told that ended without an answer.
-const REMINDER: &str = "You ended without your answer. Call the tool StructuredOutput with it now.";
+/// The message to an agent that ended without an answer.
+const REMINDER: &str = "You ended without an answer. Call the tool StructuredOutput with it now.";
 
-/// How often an agent is told so before it is given up.
+/// How often an agent is reminded before the adapter gives up.
 const TRIES: u32 = 5;
 
-/// The form that answers must have, and what was answered.
+/// The state of structured output: the tool, its calls and the answer.
 #[derive(Debug)]
 pub(super) struct StructuredOutputState {
     tool: Arc<dyn Tool>,
-    /// Calls of the tool that are not answered.
+    /// Calls of the tool without a result.
     open_calls: HashMap<CallId, String>,
     answer: Option<Value>,
     reminders: u32,
 }
 
-/// What becomes of a turn that ends.
+/// What happens at the end of a turn.
 #[derive(Debug, PartialEq)]
 pub(super) enum StructuredOutcome {
-    /// This is the answer.
+    /// There is an answer.
     Answer(Value),
-    /// The agent is to be told this, and goes on.
+    /// Send the agent this reminder, and continue.
     Retry(&'static str),
-    /// It has been told often enough; this is what the client is told.
+    /// There were enough reminders; the text is for the client.
     GaveUp(String),
 }
 
 impl StructuredOutputState {
-    /// Answers must satisfy this schema; says in words why none could.
+    /// Creates the state for a schema. The error text says why the schema is not usable.
     pub(super) fn new(schema: &Value) -> Result<StructuredOutputState, String> {
         let mut schema = schema.clone();
         if let Some(fields) = schema.as_object_mut() {
@@ -52,12 +52,12 @@ impl StructuredOutputState {
             fields.remove("$id");
         }
         if schema["type"] != "object" {
-            return Err("the JSON schema of the output must be of the type `object`".into());
+            return Err("the JSON schema of the output must have the type `object`".into());
         }
         runtime::check_schema(&schema)?;
         let spec = ToolDescriptor {
             name: TOOL.into(),
-            about: "Gives the answer to the user in the form that the user wants. Call it once, at the end.".into(),
+            about: "Gives the answer to the user in the requested format. Call it once, at the end.".into(),
             schema,
             access: ToolAccess::Session,
         };
@@ -65,12 +65,12 @@ impl StructuredOutputState {
         Ok(StructuredOutputState { tool, open_calls: HashMap::new(), answer: None, reminders: 0 })
     }
 
-    /// The tool that takes the answer.
+    /// The tool that accepts the answer.
     pub(super) fn tool(&self) -> Arc<dyn Tool> {
         Arc::clone(&self.tool)
     }
 
-    /// Follows what the session's own agent does; not what others do.
+    /// Follows an event of the root; must not be called with events of other tasks.
     pub(super) fn follow(&mut self, event: &Event) {
         match event {
             Event::TurnAnswered { content, .. } => {
@@ -84,8 +84,8 @@ impl StructuredOutputState {
                 self.open_calls = calls.collect();
             }
             Event::CallRewritten { call, input } => {
-                if let Some(known) = self.open_calls.get_mut(call) {
-                    known.clone_from(input);
+                if let Some(open_input) = self.open_calls.get_mut(call) {
+                    open_input.clone_from(input);
                 }
             }
             Event::CallAnswered { call, answer, .. } => {
@@ -97,22 +97,22 @@ impl StructuredOutputState {
         }
     }
 
-    /// What becomes of the turn that ends here.
+    /// Decides what happens at the end of a turn.
     pub(super) fn end(&mut self) -> StructuredOutcome {
-        if let Some(given) = self.answer.take() {
+        if let Some(answer) = self.answer.take() {
             self.reminders = 0;
-            return StructuredOutcome::Answer(given);
+            return StructuredOutcome::Answer(answer);
         }
         if self.reminders == TRIES {
             self.reminders = 0;
-            return StructuredOutcome::GaveUp(format!("no output in the wanted form after {TRIES} reminders"));
+            return StructuredOutcome::GaveUp(format!("no output in the requested format after {TRIES} reminders"));
         }
         self.reminders += 1;
         StructuredOutcome::Retry(REMINDER)
     }
 }
 
-/// The tool that takes the answer.
+/// The tool that accepts the answer.
 #[derive(Debug)]
 struct StructuredOutputTool {
     spec: ToolDescriptor,
@@ -126,14 +126,14 @@ impl Tool for StructuredOutputTool {
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
         match input.len() <= limits.input {
             true => Ok(vec![RequiredPermission::Session]),
-            false => Err(ToolError::refused(format!("invalid input: at most {} bytes are taken", limits.input))),
+            false => Err(ToolError::refused(format!("invalid input: at most {} bytes are allowed", limits.input))),
         }
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             match runtime::schema_mistakes(self.spec.schema.clone(), input.to_owned()).await {
-                Ok(None) => Ok(ToolOutput::text("Taken. Your work is done.", cx)),
+                Ok(None) => Ok(ToolOutput::text("Accepted. Your work is done.", cx)),
                 Ok(Some(mistakes)) => Err(ToolError::Refused(mistakes).clipped(cx.limits.output)),
                 Err(why) => Err(ToolError::broken(why)),
             }
@@ -141,9 +141,9 @@ impl Tool for StructuredOutputTool {
     }
 }
 
-/// The schema that a client wants answers in: from its command line, or from its hello.
-pub(super) fn requested_schema(flag: Option<&str>, hello: &Value) -> Result<Option<Value>, String> {
-    match (&hello["jsonSchema"], flag.filter(|text| !text.trim().is_empty())) {
+/// The schema for answers, from `initialize` or the command line.
+pub(super) fn requested_schema(flag: Option<&str>, initialize: &Value) -> Result<Option<Value>, String> {
+    match (&initialize["jsonSchema"], flag.filter(|text| !text.trim().is_empty())) {
         (Value::Null, None) => Ok(None),
         (Value::Null, Some(text)) => {
             serde_json::from_str(text).map(Some).map_err(|error| format!("--json-schema is not JSON: {error}"))

@@ -1,6 +1,6 @@
-//! Tasks below the session's own agent, in the frames that clients know: started, progress, updated, notification.
+//! Reports tasks below the root to clients, in the SDK's task frames: started, progress, updated, notification.
 //!
-//! Everything is folded from events, so a client that comes back is told of what is still at work.
+//! All state is derived from events, so a client that reconnects learns which tasks still run.
 
 mod control;
 mod frames;
@@ -15,87 +15,87 @@ use uuid::Uuid;
 pub(super) use control::{background, output, stop};
 use tracked_task::{ReportedState, TrackedTask, clip_text};
 
-/// The tasks of a session, as a client is told of them.
+/// Reports the tasks of a session to a client.
 #[derive(Debug)]
 pub(super) struct TaskReporter {
     session: Uuid,
-    /// Our name of a tool in the client's words.
-    tool: fn(&str) -> String,
+    /// Converts Bosun's tool name to Claude's.
+    claude_tool_name: fn(&str) -> String,
     root: Option<TaskId>,
     tasks: BTreeMap<TaskId, TrackedTask>,
 }
 
 impl TaskReporter {
-    /// Nothing is known of a session's tasks so far.
+    /// Creates a reporter without any tasks.
     pub(super) fn new(session: Uuid, tool: fn(&str) -> String) -> TaskReporter {
-        TaskReporter { session, tool, root: None, tasks: BTreeMap::new() }
+        TaskReporter { session, claude_tool_name: tool, root: None, tasks: BTreeMap::new() }
     }
 
     fn is_root(&self, task: TaskId) -> bool {
         self.root == Some(task)
     }
 
-    /// How many agents below the root are at work, or wait for their turn.
-    pub(super) fn agents(&self) -> usize {
+    /// The number of agents below the root that were reported as started and have not ended.
+    pub(super) fn active_agents(&self) -> usize {
         self.tasks
             .values()
-            .filter(|known| known.spec.kind == TaskType::Agent && known.reported == ReportedState::Started)
+            .filter(|task| task.spec.kind == TaskType::Agent && task.reported == ReportedState::Started)
             .count()
     }
 
-    /// The tasks that are at work for a tool call; all that are at work without one.
+    /// The running tasks of a tool call, or all running tasks.
     pub(super) fn running(&self, call: Option<&str>) -> Vec<TaskId> {
-        let wanted =
-            |known: &TrackedTask| call.is_none_or(|call| known.spec.call.as_ref().is_some_and(|own| own.0 == call));
-        let live = self.tasks.iter().filter(|(_, known)| known.reported == ReportedState::Started && wanted(known));
+        let is_requested =
+            |task: &TrackedTask| call.is_none_or(|call| task.spec.call.as_ref().is_some_and(|own| own.0 == call));
+        let live = self.tasks.iter().filter(|(_, task)| task.reported == ReportedState::Started && is_requested(task));
         live.map(|(id, _)| *id).collect()
     }
 
-    /// The frames that tell a client of everything that is at work.
+    /// The frames about all running tasks, for a client that connects.
     pub(super) fn recap(&self) -> Vec<Value> {
-        let live = self.tasks.iter().filter(|(_, known)| known.reported == ReportedState::Started);
-        let started: Vec<Value> = live.map(|(id, known)| self.started(*id, known)).collect();
-        let behind = self.tasks.values().any(TrackedTask::is_in_background).then(|| self.behind());
-        started.into_iter().chain(behind).collect()
+        let live = self.tasks.iter().filter(|(_, task)| task.reported == ReportedState::Started);
+        let started: Vec<Value> = live.map(|(id, task)| self.started_frame(*id, task)).collect();
+        let background = self.tasks.values().any(TrackedTask::is_in_background).then(|| self.background_frame());
+        started.into_iter().chain(background).collect()
     }
 
-    /// Follows an event, and gives the frames that it comes to.
-    pub(super) fn follow(&mut self, envelope: &Envelope) -> Vec<Value> {
+    /// Applies an event to the tasks, and returns the frames to send for it.
+    pub(super) fn apply_event(&mut self, envelope: &Envelope) -> Vec<Value> {
         let (task, at) = (envelope.entry.task, envelope.entry.at);
         if let Event::TaskCreated(spec) = &envelope.entry.event {
-            self.create(task, spec, at);
+            self.add_task(task, spec, at);
         }
-        let Some(mut known) = self.tasks.remove(&task) else { return Vec::new() };
-        let was_behind = known.is_in_background();
-        let mut frames = self.handle_event(task, &mut known, at, &envelope.entry.event);
-        let changed = was_behind != known.is_in_background();
-        self.tasks.insert(task, known);
-        frames.extend(changed.then(|| self.behind()));
+        let Some(mut tracked) = self.tasks.remove(&task) else { return Vec::new() };
+        let was_in_background = tracked.is_in_background();
+        let mut frames = self.handle_event(task, &mut tracked, at, &envelope.entry.event);
+        let changed = was_in_background != tracked.is_in_background();
+        self.tasks.insert(task, tracked);
+        frames.extend(changed.then(|| self.background_frame()));
         frames
     }
 
-    fn create(&mut self, task: TaskId, spec: &TaskSpec, at: Timestamp) {
+    fn add_task(&mut self, task: TaskId, spec: &TaskSpec, at: Timestamp) {
         let Some(parent) = spec.parent else {
             self.root = Some(task);
             return;
         };
-        let depth = self.tasks.get(&parent).map_or(1, |known| known.depth + 1);
+        let depth = self.tasks.get(&parent).map_or(1, |parent| parent.depth + 1);
         self.tasks.insert(task, TrackedTask::new(spec, depth, at));
     }
 
-    fn handle_event(&self, task: TaskId, known: &mut TrackedTask, at: Timestamp, event: &Event) -> Vec<Value> {
+    fn handle_event(&self, task: TaskId, tracked: &mut TrackedTask, at: Timestamp, event: &Event) -> Vec<Value> {
         match event {
-            Event::MailAdmitted { body: MailBody::Text { text: words, .. }, .. } => {
-                known.prompt.get_or_insert_with(|| clip_text(words));
-                self.start(task, known).into_iter().collect()
+            Event::MailAdmitted { body: MailBody::Text { text: message, .. }, .. } => {
+                tracked.prompt.get_or_insert_with(|| clip_text(message));
+                self.start(task, tracked).into_iter().collect()
             }
-            Event::ActivationStarted { attempt, .. } => match known.reported {
-                ReportedState::Unreported => self.start(task, known).into_iter().collect(),
+            Event::ActivationStarted { attempt, .. } => match tracked.reported {
+                ReportedState::Unreported => self.start(task, tracked).into_iter().collect(),
                 ReportedState::Started if attempt.0 == 1 => Vec::new(),
-                ReportedState::Started => vec![self.updated(task, json!({ "status": "running" }))],
-                ReportedState::Over => {
-                    known.restart(at);
-                    vec![self.updated(task, json!({ "status": "running" })), self.started(task, known)]
+                ReportedState::Started => vec![self.updated_frame(task, json!({ "status": "running" }))],
+                ReportedState::Ended => {
+                    tracked.restart(at);
+                    vec![self.updated_frame(task, json!({ "status": "running" })), self.started_frame(task, tracked)]
                 }
             },
             Event::TurnAnswered { content, usage, .. } => {
@@ -104,42 +104,42 @@ impl TaskReporter {
                     ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
                 });
                 let calls: Vec<&str> = calls.collect();
-                known.add_usage(*usage, calls.len());
-                vec![self.progress(task, known, at, calls.last().copied())]
+                tracked.add_usage(*usage, calls.len());
+                vec![self.progress_frame(task, tracked, at, calls.last().copied())]
             }
             Event::TaskPromoted => {
-                known.background = true;
-                vec![self.updated(task, json!({ "is_backgrounded": true }))]
+                tracked.background = true;
+                vec![self.updated_frame(task, json!({ "is_backgrounded": true }))]
             }
             Event::TaskParked { .. } | Event::TaskInterrupted => {
-                vec![self.updated(task, json!({ "status": "paused" }))]
+                vec![self.updated_frame(task, json!({ "status": "paused" }))]
             }
-            Event::TaskRequeued if known.reported == ReportedState::Started => {
-                vec![self.updated(task, json!({ "status": "pending" }))]
+            Event::TaskRequeued if tracked.reported == ReportedState::Started => {
+                vec![self.updated_frame(task, json!({ "status": "pending" }))]
             }
-            Event::ActivationEnded { outcome, text: words, .. } => {
-                known.last_text = clip_text(words);
-                self.finish(task, known, at, outcome)
+            Event::ActivationEnded { outcome, text: message, .. } => {
+                tracked.last_text = clip_text(message);
+                self.finish(task, tracked, at, outcome)
             }
-            Event::TaskFinished { outcome } => self.finish(task, known, at, outcome),
+            Event::TaskFinished { outcome } => self.finish(task, tracked, at, outcome),
             _other => Vec::new(),
         }
     }
 
-    fn start(&self, task: TaskId, known: &mut TrackedTask) -> Option<Value> {
-        (known.reported == ReportedState::Unreported).then(|| {
-            known.reported = ReportedState::Started;
-            self.started(task, known)
+    fn start(&self, task: TaskId, tracked: &mut TrackedTask) -> Option<Value> {
+        (tracked.reported == ReportedState::Unreported).then(|| {
+            tracked.reported = ReportedState::Started;
+            self.started_frame(task, tracked)
         })
     }
 
-    fn finish(&self, task: TaskId, known: &mut TrackedTask, at: Timestamp, outcome: &TaskOutcome) -> Vec<Value> {
-        if known.reported == ReportedState::Over {
+    fn finish(&self, task: TaskId, tracked: &mut TrackedTask, at: Timestamp, outcome: &TaskOutcome) -> Vec<Value> {
+        if tracked.reported == ReportedState::Ended {
             return Vec::new();
         }
-        let started = self.start(task, known);
-        let ended = self.ended(task, known, at, outcome);
-        known.end();
+        let started = self.start(task, tracked);
+        let ended = self.end_frames(task, tracked, at, outcome);
+        tracked.end();
         started.into_iter().chain(ended).collect()
     }
 }

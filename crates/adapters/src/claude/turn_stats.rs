@@ -1,4 +1,4 @@
-//! What turns took: this one, and all of them since the adapter was opened.
+//! Statistics of a client's turn, from its message to the result frame, and usage since the adapter started.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use protocol::{Cost, Envelope, Event, StopReason, TaskId, Timestamp, ToolResultS
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::frames::{TurnStats, stop};
+use super::frames::{TurnStats, stop_reason};
 
-/// What turns took.
+/// Collects the statistics of a client's turn; `turns` counts the model turns in it.
 #[derive(Debug)]
 pub(super) struct TurnStatsCollector {
     root: TaskId,
     models: BTreeMap<String, (Usage, Cost)>,
-    since: Instant,
-    asked_at: Option<Timestamp>,
+    turn_began: Instant,
+    requested_at: Option<Timestamp>,
     model_millis: u64,
     turns: u64,
     usage: Usage,
     stop: Option<StopReason>,
     denials: Vec<Value>,
-    /// Whether a call was broken off since a model was last asked.
-    in_tools: bool,
+    /// Whether a call was cancelled since the last model request.
+    was_call_cancelled: bool,
 }
 
-/// Most denials that a result names.
+/// Maximum number of denials in a result.
 const DENIALS_MAX: usize = 100;
 
 impl TurnStatsCollector {
@@ -32,32 +32,32 @@ impl TurnStatsCollector {
         TurnStatsCollector {
             root,
             models: BTreeMap::new(),
-            since: Instant::now(),
-            asked_at: None,
+            turn_began: Instant::now(),
+            requested_at: None,
             model_millis: 0,
             turns: 0,
             usage: Usage::default(),
             stop: None,
             denials: Vec::new(),
-            in_tools: false,
+            was_call_cancelled: false,
         }
     }
 
-    /// A turn begins.
+    /// Starts a client's turn.
     pub(super) fn begin_turn(&mut self) {
-        self.since = Instant::now();
+        self.turn_began = Instant::now();
     }
 
-    /// Takes in what an event says of it.
+    /// Records an event.
     pub(super) fn record(&mut self, envelope: &Envelope) {
         let is_root = envelope.entry.task == self.root;
         match &envelope.entry.event {
             Event::TurnBegun { .. } if is_root => {
-                self.asked_at = Some(envelope.entry.at);
-                self.in_tools = false;
+                self.requested_at = Some(envelope.entry.at);
+                self.was_call_cancelled = false;
             }
             Event::CallAnswered { answer, .. } if is_root => {
-                self.in_tools |= answer.status == ToolResultStatus::Cancelled
+                self.was_call_cancelled |= answer.status == ToolResultStatus::Cancelled
             }
             Event::TurnAnswered { stop, usage, cost, model, .. } => {
                 let (used, spent) = self.models.entry(model.clone()).or_default();
@@ -67,36 +67,36 @@ impl TurnStatsCollector {
                 if is_root {
                     self.turns += 1;
                     self.stop = Some(*stop);
-                    let asked = self.asked_at.take().unwrap_or(envelope.entry.at);
-                    self.model_millis += envelope.entry.at.0.saturating_sub(asked.0);
+                    let requested = self.requested_at.take().unwrap_or(envelope.entry.at);
+                    self.model_millis += envelope.entry.at.0.saturating_sub(requested.0);
                 }
             }
             _other => {}
         }
     }
 
-    /// A call was not permitted.
+    /// Records a denied call.
     pub(super) fn record_denial(&mut self, denial: Value) {
         if self.denials.len() < DENIALS_MAX {
             self.denials.push(denial);
         }
     }
 
-    /// The figures of the turn, which is over.
+    /// Returns the statistics of the client's turn and resets them.
     pub(super) fn finish_turn(&mut self) -> TurnStats {
-        let figures = TurnStats {
-            millis: u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX),
+        let stats = TurnStats {
+            millis: u64::try_from(self.turn_began.elapsed().as_millis()).unwrap_or(u64::MAX),
             model_millis: self.model_millis,
             turns: self.turns,
             usage: self.usage,
-            stop: self.stop.map(stop),
+            stop: self.stop.map(stop_reason),
             models: self.models.clone(),
             denials: std::mem::take(&mut self.denials),
-            in_tools: std::mem::take(&mut self.in_tools),
+            ended_in_tools: std::mem::take(&mut self.was_call_cancelled),
             is_wake_up: false,
         };
         (self.model_millis, self.turns, self.usage, self.stop) = (0, 0, Usage::default(), None);
-        self.since = Instant::now();
-        figures
+        self.turn_began = Instant::now();
+        stats
     }
 }

@@ -1,4 +1,4 @@
-//! Turns: each message of the client's is one, and so is each time that the root is woken by what it left running.
+//! Turns: one for each message of the client, and one each time a background task wakes the root.
 
 use protocol::api::{AskView, AsksDecideParams, AsksParams, AsksResult, DecideParams, Method, RulesParams};
 use protocol::{Ask, CallId, Principal, TaskId};
@@ -15,26 +15,28 @@ use super::structured;
 use super::wire::ClientGone;
 use crate::decision::fallback_decision;
 
-/// Most messages that wait, and most bytes of them.
+/// Maximum number of queued messages, and their maximum bytes.
 const QUEUE_MAX: (usize, usize) = (1000, 64 * 1024 * 1024);
 
 impl ClientConversation {
-    /// Takes a message of the client's.
-    pub(super) async fn prompt(&mut self, frame: Value) -> Result<(), ClientGone> {
+    /// Accepts a message of the client.
+    pub(super) async fn accept_prompt(&mut self, frame: Value) -> Result<(), ClientGone> {
         let Some(prompt) = ClientPrompt::read(frame) else {
-            return self.end(TurnResult::Refused("the message says nothing".into())).await;
+            return self.end_without_turn(TurnResult::Refused("the message is empty".into())).await;
         };
         let bytes = self.queue.iter().map(ClientPrompt::size).sum::<usize>() + prompt.size();
         if self.queue.len() >= QUEUE_MAX.0 || bytes > QUEUE_MAX.1 {
             return self
-                .end(TurnResult::Failed("too many messages wait: read the results of the earlier ones".into()))
+                .end_without_turn(TurnResult::Failed(
+                    "too many messages are queued: read the results of earlier ones first".into(),
+                ))
                 .await;
         }
         self.queue.push_back(prompt);
         self.next_turn().await
     }
 
-    /// Begins the turn of the next message, unless one is under way.
+    /// Starts the turn of the next message, unless one is in progress.
     async fn next_turn(&mut self) -> Result<(), ClientGone> {
         if self.is_prompt_pending {
             return Ok(());
@@ -49,8 +51,8 @@ impl ClientConversation {
         Ok(())
     }
 
-    /// The root begins to work.
-    pub(super) async fn began(&mut self) -> Result<(), ClientGone> {
+    /// The root's activation has started.
+    pub(super) async fn turn_began(&mut self) -> Result<(), ClientGone> {
         if self.is_prompt_pending {
             return Ok(());
         }
@@ -58,71 +60,71 @@ impl ClientConversation {
         self.show(frames::init_frame(self.session, &self.info)).await
     }
 
-    /// The root's activation is over, and so is a turn.
-    pub(super) async fn ended(&mut self, ending: TurnResult) -> Result<(), ClientGone> {
-        let Some(ending) = self.formed(ending) else { return Ok(()) };
+    /// The root's activation has ended, and with it a turn.
+    pub(super) async fn turn_ended(&mut self, result: TurnResult) -> Result<(), ClientGone> {
+        let Some(result) = self.with_structured_output(result) else { return Ok(()) };
         let woken = std::mem::take(&mut self.was_woken);
-        let heard = std::mem::take(&mut self.has_read_prompt) || self.is_cut(&ending);
-        // What an earlier life left undone ends before the client's message is read: one result is for both.
-        if self.is_prompt_pending && !heard && !woken && matches!(ending, TurnResult::Answered(_)) {
+        let has_read = std::mem::take(&mut self.has_read_prompt) || self.was_interrupted_unread(&result);
+        // Work left over from a previous process ends before the client's message is read: one result is for both.
+        if self.is_prompt_pending && !has_read && !woken && matches!(result, TurnResult::Answered(_)) {
             return Ok(());
         }
-        if ending == TurnResult::Interrupted {
+        if result == TurnResult::Interrupted {
             self.show(frames::interrupted(self.session)).await?;
         }
-        let figures = frames::TurnStats { is_wake_up: woken && !heard, ..self.stats.finish_turn() };
-        self.last_result = Some(ending.clone());
-        self.show(frames::result_frame(self.session, ending, figures)).await?;
-        if heard {
+        let stats = frames::TurnStats { is_wake_up: woken && !has_read, ..self.stats.finish_turn() };
+        self.last_result = Some(result.clone());
+        self.show(frames::result_frame(self.session, result, stats)).await?;
+        if has_read {
             (self.is_prompt_pending, self.interrupt_when_read) = (false, false);
             self.next_turn().await?;
         }
         Ok(())
     }
 
-    /// Whether the turn was broken off with a message that the root had not read: nobody wakes it for that message, which
-    /// is read with the next.
-    fn is_cut(&self, ending: &TurnResult) -> bool {
-        *ending == TurnResult::Interrupted
+    /// Whether the turn was interrupted before the root read a message. The root is not woken for that message and
+    /// reads it with the next one.
+    fn was_interrupted_unread(&self, result: &TurnResult) -> bool {
+        *result == TurnResult::Interrupted
             && self.is_prompt_pending
             && self.unread_mail.values().any(|from| *from == Principal::User)
     }
 
-    /// The ending with an answer of the form that the client wants; nothing if the agent is told to give it first.
-    fn formed(&mut self, ending: TurnResult) -> Option<TurnResult> {
-        let Some(structured) = self.structured.as_mut().filter(|_| matches!(ending, TurnResult::Answered(_))) else {
-            return Some(ending);
+    /// The result with structured output, if the client wants it; `None` if the agent is reminded to give it first.
+    fn with_structured_output(&mut self, result: TurnResult) -> Option<TurnResult> {
+        let Some(structured) = self.structured.as_mut().filter(|_| matches!(result, TurnResult::Answered(_))) else {
+            return Some(result);
         };
         match structured.end() {
             structured::StructuredOutcome::Answer(answer) => Some(TurnResult::Structured(answer)),
             structured::StructuredOutcome::GaveUp(why) => Some(TurnResult::Unstructured(why)),
-            // Nobody asked for what a task woke it for.
-            structured::StructuredOutcome::Retry(_) if !self.has_read_prompt => Some(ending),
-            structured::StructuredOutcome::Retry(words) => {
-                self.background.spawn(background::remind(self.api.clone(), words));
+            // Woken by a task: the client did not ask for an answer.
+            structured::StructuredOutcome::Retry(_) if !self.has_read_prompt => Some(result),
+            structured::StructuredOutcome::Retry(reminder) => {
+                self.background.spawn(background::remind(self.api.clone(), reminder));
                 None
             }
         }
     }
 
-    /// A message led to no activation.
-    async fn end(&mut self, ending: TurnResult) -> Result<(), ClientGone> {
-        let figures = self.stats.finish_turn();
-        self.last_result = Some(ending.clone());
-        self.show(frames::result_frame(self.session, ending, figures)).await
+    /// Sends the result of a message that led to no activation.
+    async fn end_without_turn(&mut self, result: TurnResult) -> Result<(), ClientGone> {
+        let stats = self.stats.finish_turn();
+        self.last_result = Some(result.clone());
+        self.show(frames::result_frame(self.session, result, stats)).await
     }
 
-    /// Background work is done.
-    pub(super) async fn came_back(&mut self, outcome: BackgroundOutcome) -> Result<(), ClientGone> {
+    /// Handles the outcome of background work.
+    pub(super) async fn background_done(&mut self, outcome: BackgroundOutcome) -> Result<(), ClientGone> {
         match outcome {
             BackgroundOutcome::Sent { frame } => match self.options.replays {
                 true => self.show(frames::replayed(self.session, frame)).await,
                 false => Ok(()),
             },
             BackgroundOutcome::Reminded => Ok(()),
-            BackgroundOutcome::CommandOutput(text) => self.passed(TurnResult::Answered(text)).await,
-            BackgroundOutcome::Refused(why) => self.passed(TurnResult::Refused(why)).await,
-            BackgroundOutcome::Decided { task, ask, verdict } => self.decided(task, *ask, verdict).await,
+            BackgroundOutcome::CommandOutput(text) => self.prompt_done(TurnResult::Answered(text)).await,
+            BackgroundOutcome::Refused(why) => self.prompt_done(TurnResult::Refused(why)).await,
+            BackgroundOutcome::Decided { task, ask, verdict } => self.apply_decision(task, *ask, verdict).await,
             BackgroundOutcome::Unanswered => {
                 self.is_unanswered = true;
                 Ok(())
@@ -130,27 +132,27 @@ impl ClientConversation {
         }
     }
 
-    async fn passed(&mut self, ending: TurnResult) -> Result<(), ClientGone> {
-        self.end(ending).await?;
+    async fn prompt_done(&mut self, result: TurnResult) -> Result<(), ClientGone> {
+        self.end_without_turn(result).await?;
         (self.is_prompt_pending, self.interrupt_when_read) = (false, false);
         self.next_turn().await?;
         self.show_state().await
     }
 
-    /// Something waits for a decision.
-    pub(super) async fn ask(&mut self, task: TaskId, ask: Ask) -> Result<(), ClientGone> {
+    /// Sends an ask to the client, or decides it if the client does not.
+    pub(super) async fn send_ask(&mut self, task: TaskId, ask: Ask) -> Result<(), ClientGone> {
         if !self.options.decides || self.info.mode == ClaudePermissionMode::DontAsk {
-            // Whoever runs the session has a client of its own, which may decide.
+            // The process that runs the session has its own client, which may decide.
             if self.info.is_attached {
                 return Ok(());
             }
-            let no = ClientDecision {
+            let denied = ClientDecision {
                 decision: ask.subject.default_decision(),
                 interrupts: false,
                 mode: None,
                 rules: Vec::new(),
             };
-            return self.decided(task, ask, no).await;
+            return self.apply_decision(task, ask, denied).await;
         }
         let key = (task, ask.call.clone());
         if self.open_asks.contains_key(&key) {
@@ -162,43 +164,48 @@ impl ClientConversation {
         Ok(())
     }
 
-    /// What waited for a decision before this client came is put to it.
-    pub(super) async fn ask_again(&mut self) -> Result<(), ClientGone> {
+    /// Sends the client the asks that were open before it connected.
+    pub(super) async fn send_open_asks(&mut self) -> Result<(), ClientGone> {
         let open = self.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
         let asks = open.map(|result| result.asks).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what waits for a decision cannot be listed");
+            tracing::warn!(%error, "cannot list the open asks");
             Vec::new()
         });
         for AskView { task, ask, .. } in asks {
-            self.ask(task, ask).await?;
+            self.send_ask(task, ask).await?;
         }
         Ok(())
     }
 
-    /// What was asked is decided, or nobody needs it decided any more.
+    /// Withdraws an ask that is decided or no longer needed.
     pub(super) fn withdraw(&mut self, task: TaskId, call: &CallId) {
-        if let Some(asking) = self.open_asks.remove(&(task, call.clone())) {
-            asking.abort();
+        if let Some(request) = self.open_asks.remove(&(task, call.clone())) {
+            request.abort();
         }
     }
 
-    async fn decided(&mut self, task: TaskId, ask: Ask, verdict: ClientDecision) -> Result<(), ClientGone> {
+    async fn apply_decision(
+        &mut self,
+        task: TaskId,
+        ask: Ask,
+        client_decision: ClientDecision,
+    ) -> Result<(), ClientGone> {
         self.open_asks.remove(&(task, ask.call.clone()));
         if let Some(mode) =
-            verdict.mode.filter(|mode| *mode != ClaudePermissionMode::Bypass || !self.options.forbids_bypass)
+            client_decision.mode.filter(|mode| *mode != ClaudePermissionMode::Bypass || !self.options.forbids_bypass)
         {
             self.set_mode(mode).await?;
         }
-        if !verdict.rules.is_empty() {
-            self.tell(Method::RulesSet, json!(RulesParams { changes: verdict.rules })).await;
+        if !client_decision.rules.is_empty() {
+            self.call_or_warn(Method::RulesSet, json!(RulesParams { changes: client_decision.rules })).await;
         }
-        let mut next = Some(verdict.decision);
+        let mut next = Some(client_decision.decision);
         while let Some(decision) = next.take() {
             let decided = DecideParams { ask: ask.id.clone(), decision: decision.clone() };
-            let params = AsksDecideParams { decided, interrupt: verdict.interrupts };
+            let params = AsksDecideParams { decided, interrupt: client_decision.interrupts };
             if let Err(error) = self.call::<Value>(Method::AsksDecide, params).await {
-                // Another client may have been faster.
-                tracing::info!(%error, "a decision was not taken");
+                // Another client may have decided first.
+                tracing::info!(%error, "the session refused a decision");
                 if let CallError::Refused(refusal) = error {
                     next = fallback_decision(decision, &refusal);
                 }
@@ -207,7 +214,7 @@ impl ClientConversation {
         Ok(())
     }
 
-    /// Breaks the turn off.
+    /// Interrupts the turn.
     pub(super) async fn interrupt(&self) {
         if let Err(error) = self.call::<Value>(Method::SessionInterrupt, json!({})).await {
             tracing::info!(%error, "nothing was interrupted");

@@ -1,45 +1,41 @@
-//! The command line that SDKs start the adapter with. Most of it is about things that Bosun has other ways for; what is not
-//! known is ignored, since every version brings more.
+//! The command line of the Copilot SDKs. Most flags concern things that Bosun does differently; unknown flags are
+//! ignored, because every version adds some.
 
-/// Where clients come from.
+/// How clients connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopilotTransport {
-    /// The one that started this process, on standard input and output.
+    /// The client that started this process, on standard input and output.
     Stdio,
-    /// Those that connect to this port of this machine; 0 for a free one.
+    /// Clients that connect to this local port; 0 selects a free one.
     Port(u16),
 }
 
-/// Why a command line is none of an SDK's.
+/// Why a command line is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CopilotArgsError {
-    /// It asks for something else than a server.
-    #[error(
-        "this program serves the Copilot SDKs and nothing else: start it with --headless --stdio or --headless --port"
-    )]
+    /// It does not start a server.
+    #[error("this program only serves the Copilot SDKs: start it with --headless --stdio or --headless --port")]
     NotHeadless,
-    /// Everybody on the machine could come in.
-    #[error(
-        "a port without a token is open to every user and every page of this machine: set COPILOT_CONNECTION_TOKEN"
-    )]
+    /// Every user of the machine could connect.
+    #[error("a port without a token is open to every user and web page on this machine: set COPILOT_CONNECTION_TOKEN")]
     NoToken,
-    /// The port is none.
+    /// The port is not valid.
     #[error("`--port {0}` is not a port")]
     Port(String),
 }
 
-/// Reads a command line.
+/// Parses a command line.
 pub(crate) fn read_args(args: &[String]) -> Result<CopilotTransport, CopilotArgsError> {
     let (mut headless, mut stdio, mut port) = (false, false, 0);
-    let mut words = args.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
+    let mut line = args.iter();
+    while let Some(arg) = line.next() {
+        match arg.as_str() {
             "--headless" | "--server" => headless = true,
             "--stdio" => stdio = true,
-            "--port" => port = number(words.next().map_or("", String::as_str))?,
+            "--port" => port = number(line.next().map_or("", String::as_str))?,
             other => {
-                if let Some(given) = other.strip_prefix("--port=") {
-                    port = number(given)?;
+                if let Some(value) = other.strip_prefix("--port=") {
+                    port = number(value)?;
                 }
             }
         }

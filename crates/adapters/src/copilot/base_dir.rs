@@ -1,5 +1,5 @@
-//! The base directory that a client keeps its sessions apart by (`COPILOT_HOME`): a session made under one is known only
-//! to clients of the same one. Clients without one know every session.
+//! The client's base directory (`COPILOT_HOME`), which separates sessions: a session created under one is visible only
+//! to clients with the same one. Clients without one see every session.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use host::Home;
 use protocol::SessionId;
 
-/// Most bytes of a path.
+/// Maximum bytes of a path.
 const LONGEST: u64 = 4096;
 
 /// The base directory of a server's clients, if they have one.
@@ -16,17 +16,17 @@ const LONGEST: u64 = 4096;
 pub(crate) struct ClientBaseDir(Option<String>);
 
 impl ClientBaseDir {
-    /// The base directory that the environment names.
+    /// Creates it from the environment variable.
     pub(crate) fn from_variable(variable: Option<String>) -> ClientBaseDir {
         ClientBaseDir(variable.filter(|path| !path.is_empty()))
     }
 
-    /// Whether its clients know a session.
+    /// Whether a session is visible to its clients.
     pub(crate) fn owns(&self, home: &Home, id: SessionId) -> bool {
         self.0.as_ref().is_none_or(|base| recorded_base(home, id).as_ref() == Some(base))
     }
 
-    /// Keeps under which base directory a session was made.
+    /// Records the base directory of a new session.
     pub(crate) fn record(&self, home: &Home, id: SessionId) -> io::Result<()> {
         self.0.as_ref().map_or(Ok(()), |base| fs::write(base_file(home, id), base))
     }

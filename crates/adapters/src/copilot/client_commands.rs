@@ -1,4 +1,4 @@
-//! Slash commands that clients brought along and run themselves.
+//! Slash commands that clients define and run themselves.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,11 @@ use tokio::sync::oneshot;
 
 use super::hosted_session::HostedSession;
 
-/// Most commands that the clients of one session may bring.
+/// Maximum number of commands that the clients of one session may define.
 const MOST: usize = 256;
 
-/// How long a client may take for one.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a client may take to run a command.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The commands of a session's clients.
 #[derive(Debug, Default)]
@@ -23,20 +23,20 @@ pub(crate) struct ClientCommands(Mutex<CommandTable>);
 
 #[derive(Debug, Default)]
 struct CommandTable {
-    /// What each is for, by name.
+    /// The description of each command, by name.
     commands: BTreeMap<String, String>,
     running: HashMap<String, oneshot::Sender<Option<String>>>,
 }
 
 impl ClientCommands {
-    /// Takes the commands that a client names when it comes.
+    /// Registers the commands of a client that connects.
     pub(crate) fn register(&self, params: &Value) {
-        let given = params["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut known = self.lock();
-        for command in given {
-            if let Some(name) = command["name"].as_str().filter(|_| known.commands.len() < MOST) {
+        let commands = params["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut table = self.lock();
+        for command in commands {
+            if let Some(name) = command["name"].as_str().filter(|_| table.commands.len() < MOST) {
                 let about = command["description"].as_str().unwrap_or_default();
-                known.commands.insert(name.trim_start_matches('/').to_owned(), about.to_owned());
+                table.commands.insert(name.trim_start_matches('/').to_owned(), about.to_owned());
             }
         }
     }
@@ -45,21 +45,21 @@ impl ClientCommands {
         self.lock().commands.contains_key(name)
     }
 
-    /// The commands as clients are told of them.
+    /// The commands in the SDK's format.
     pub(crate) fn list(&self) -> Vec<Value> {
-        let described = |(name, about): (&String, &String)| json!({ "name": name, "description": about, "kind": "client", "allowDuringAgentExecution": true });
-        self.lock().commands.iter().map(described).collect()
+        let view = |(name, about): (&String, &String)| json!({ "name": name, "description": about, "kind": "client", "allowDuringAgentExecution": true });
+        self.lock().commands.iter().map(view).collect()
     }
 
-    /// Has its client run a command, and waits until that says that it is done.
+    /// Has the client run a command, and waits until it reports completion.
     pub(crate) async fn run(&self, session: &HostedSession, name: &str, args: &str) -> Result<(), ErrorObject> {
         let request = TimeIds.uuid().to_string();
-        let (done, over) = oneshot::channel();
+        let (done, completed) = oneshot::channel();
         self.lock().running.insert(request.clone(), done);
         let command = format!("/{name} {args}").trim_end().to_owned();
-        let told = json!({ "requestId": request, "command": command, "commandName": name, "args": args });
-        session.emit("command.execute", told);
-        let answer = tokio::time::timeout(PATIENCE, over).await;
+        let event = json!({ "requestId": request, "command": command, "commandName": name, "args": args });
+        session.emit("command.execute", event);
+        let answer = tokio::time::timeout(TIMEOUT, completed).await;
         self.lock().running.remove(&request);
         session.emit("command.completed", json!({ "requestId": request }));
         match answer {
@@ -69,10 +69,10 @@ impl ClientCommands {
         }
     }
 
-    /// Takes a client's word that a command is done; says whether anybody waited for it.
+    /// Records that a command is done; returns whether a caller was waiting for it.
     pub(crate) fn answer(&self, request: &str, error: Option<&str>) -> bool {
-        let waiting = self.lock().running.remove(request);
-        waiting.is_some_and(|waiting| waiting.send(error.map(str::to_owned)).is_ok())
+        let pending = self.lock().running.remove(request);
+        pending.is_some_and(|pending| pending.send(error.map(str::to_owned)).is_ok())
     }
 
     fn lock(&self) -> MutexGuard<'_, CommandTable> {

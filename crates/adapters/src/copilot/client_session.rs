@@ -1,4 +1,4 @@
-//! How a client comes to a session, by making it, resuming it or joining those who watch it.
+//! Creates, resumes or joins a session for a client.
 
 use std::sync::Arc;
 
@@ -25,124 +25,126 @@ use super::session_watcher::{self, SessionWatcher};
 use super::unsupported::{ignored_tools, tool_names, unsupported_options};
 use crate::managed;
 
-/// A client's stay in one session.
+/// A client's participation in one session.
 pub(crate) struct ClientSession {
     pub(crate) session: Arc<HostedSession>,
-    pub(crate) member: Arc<SessionClient>,
+    pub(crate) session_client: Arc<SessionClient>,
     pub(crate) idle: Receiver<IdleReport>,
     _watching: JoinSet<()>,
 }
 
-/// Makes a session for a client.
-pub(crate) async fn create(visit: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let (id, called) = match params["sessionId"].as_str() {
-        Some(named) => {
-            (session_names::resolve_session(named).ok_or_else(|| ErrorObject::bad_params(NO_NAME))?, named.to_owned())
-        }
+/// Creates a session for a client.
+pub(crate) async fn create(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
+    let (id, name) = match params["sessionId"].as_str() {
+        Some(named) => (
+            session_names::resolve_session(named).ok_or_else(|| ErrorObject::bad_params(INVALID_NAME))?,
+            named.to_owned(),
+        ),
         None => {
-            let fresh = TimeIds.uuid();
-            (SessionId::new(fresh), fresh.to_string())
+            let uuid = TimeIds.uuid();
+            (SessionId::new(uuid), uuid.to_string())
         }
     };
-    let room = visit.server().slot(id);
-    let mut place = room.lock().await;
-    if place.is_some() {
-        return Err(ErrorObject::internal(format!("Session {called} is there already: resume it")));
+    let slot = connection.server().slot(id);
+    let mut current = slot.lock().await;
+    if current.is_some() {
+        return Err(ErrorObject::internal(format!("Session {name} already exists: resume it")));
     }
-    let wish = CopilotSessionParams(params);
-    let (opened, member, asides) = open(visit, &wish, SessionStart::New, id, &called).await?;
+    let session_params = CopilotSessionParams(params);
+    let (opened, member, ephemeral_events) = open(connection, &session_params, SessionStart::New, id, &name).await?;
     opened.session.commands.register(params);
-    *place = Some(Arc::clone(&opened.session));
-    drop(place);
+    *current = Some(Arc::clone(&opened.session));
+    drop(current);
     let start = session_watcher::WatcherStart {
         session: Arc::clone(&opened.session),
-        member,
-        ephemeral_events: asides,
-        translator: EventTranslator::new(id, called),
+        session_client: member,
+        ephemeral_events,
+        translator: EventTranslator::new(id, name),
         tells_resume: true,
     };
-    begin_watching(visit, start).await
+    begin_watching(connection, start).await
 }
 
-/// Resumes a session for a client, or has it join those who watch it.
-pub(crate) async fn resume(visit: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
+/// Resumes a session for a client, or joins it if it is running.
+pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     let named = params["sessionId"].as_str().unwrap_or_default();
     let id = session_names::resolve_session(named).ok_or_else(|| session_not_found(named))?;
-    let home = visit.server().host.home().clone();
-    if SessionReader::open(&home, id).is_err() || !visit.server().base_dir.owns(&home, id) {
+    let home = connection.server().host.home().clone();
+    if SessionReader::open(&home, id).is_err() || !connection.server().base_dir.owns(&home, id) {
         return Err(session_not_found(named));
     }
     let managed = CopilotSessionParams(params).managed_policy()?;
-    visit.leave_session(id).await;
-    let wish = CopilotSessionParams(params);
-    let room = visit.server().slot(id);
-    let mut place = room.lock().await;
-    let there = match &*place {
-        Some(held) if held.is_alive().await => Some(Arc::clone(held)),
+    connection.leave_session(id).await;
+    let session_params = CopilotSessionParams(params);
+    let slot = connection.server().slot(id);
+    let mut current = slot.lock().await;
+    let running = match &*current {
+        Some(session) if session.is_alive().await => Some(Arc::clone(session)),
         Some(_) | None => HostedSession::remote(&home, id).await.map(Arc::new),
     };
-    if let Some(held) = there {
+    if let Some(session) = running {
         if !managed.is_empty() {
-            let why = "the session is under way, and managed settings cannot be applied to it";
+            let why = "the session is already running, so managed settings cannot be applied to it";
             return Err(ErrorObject::internal(managed::refusal(why.into())));
         }
-        held.commands.register(params);
-        held.add_notices(
-            ignored_tools(params, |name| held.has_tool(name))
+        session.commands.register(params);
+        session.add_notices(
+            ignored_tools(params, |name| session.has_tool(name))
                 .into_iter()
                 .chain(unsupported_options(params))
                 .map(ClientNotice::unsupported),
         );
-        let (member, asides) = SessionClient::new(visit.peer(), wish.capabilities());
-        held.clients.add(Arc::clone(&member));
-        *place = Some(Arc::clone(&held));
-        drop(place);
+        let (member, ephemeral_events) = SessionClient::new(connection.peer(), session_params.capabilities());
+        session.clients.add(Arc::clone(&member));
+        *current = Some(Arc::clone(&session));
+        drop(current);
         let translator = history::translator(&home, id, None).await?;
         let start = session_watcher::WatcherStart {
-            session: held,
-            member,
-            ephemeral_events: asides,
+            session,
+            session_client: member,
+            ephemeral_events,
             translator,
             tells_resume: true,
         };
-        return begin_watching(visit, start).await;
+        return begin_watching(connection, start).await;
     }
-    let (opened, member, asides) =
-        open(visit, &wish, SessionStart::Resume(id), id, &session_names::session_name(&home, id)).await?;
-    let held = Arc::clone(&opened.session);
-    held.commands.register(params);
-    *place = Some(Arc::clone(&held));
-    drop(place);
+    let (opened, member, ephemeral_events) =
+        open(connection, &session_params, SessionStart::Resume(id), id, &session_names::session_name(&home, id))
+            .await?;
+    let session = Arc::clone(&opened.session);
+    session.commands.register(params);
+    *current = Some(Arc::clone(&session));
+    drop(current);
     let translator = history::translator(&home, id, Some(opened.first_seq)).await?;
     let tells_resume = params["disableResume"] != true;
     let start = session_watcher::WatcherStart {
-        session: Arc::clone(&held),
-        member,
-        ephemeral_events: asides,
+        session: Arc::clone(&session),
+        session_client: member,
+        ephemeral_events,
         translator,
         tells_resume,
     };
-    let answer = begin_watching(visit, start).await?;
+    let answer = begin_watching(connection, start).await?;
     match params["continuePendingWork"] == true {
-        true => held.resume().await?,
-        false => held.defer_unfinished(),
+        true => session.resume().await?,
+        false => session.defer_unfinished(),
     }
     Ok(answer)
 }
 
-/// Copies a session; gives the copy's id.
-pub(crate) async fn fork(visit: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
+/// Forks a session; returns the copy's id.
+pub(crate) async fn fork(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
     let named = params["sessionId"].as_str().unwrap_or_default();
     let id = session_names::resolve_session(named).ok_or_else(|| session_not_found(named))?;
-    if !visit.server().base_dir.owns(visit.server().host.home(), id) {
+    if !connection.server().base_dir.owns(connection.server().host.home(), id) {
         return Err(session_not_found(named));
     }
-    let order = crate::OpenRequest::new(SessionStart::Fork(id));
-    let copy = visit.server().host.open(order).await.map_err(ErrorObject::internal)?;
-    let copied = copy.id();
-    visit.server().base_dir.record(copy.home(), copied).map_err(ErrorObject::internal)?;
+    let request = crate::OpenRequest::new(SessionStart::Fork(id));
+    let copy = connection.server().host.open(request).await.map_err(ErrorObject::internal)?;
+    let copy_id = copy.id();
+    connection.server().base_dir.record(copy.home(), copy_id).map_err(ErrorObject::internal)?;
     copy.leave().await.map_err(ErrorObject::internal)?;
-    Ok(copied)
+    Ok(copy_id)
 }
 
 struct OpenedHostedSession {
@@ -152,70 +154,80 @@ struct OpenedHostedSession {
 
 type EphemeralEvents = tokio::sync::mpsc::Receiver<super::session_clients::EphemeralEvent>;
 
-/// Opens a session in this process, with the client in its audience from the first moment on.
+/// Opens a session in this process, with the client connected from the start.
 async fn open(
-    visit: &CopilotConnection,
-    wish: &CopilotSessionParams<'_>,
+    connection: &CopilotConnection,
+    params: &CopilotSessionParams<'_>,
     start: SessionStart,
     id: SessionId,
-    called: &str,
+    name: &str,
 ) -> Result<(OpenedHostedSession, Arc<SessionClient>, EphemeralEvents), ErrorObject> {
-    let audience = Arc::<SessionClients>::default();
-    let bench = Arc::new(PendingToolCalls::new(Arc::clone(&audience)));
-    let (member, asides) = SessionClient::new(visit.peer(), wish.capabilities());
-    audience.add(Arc::clone(&member));
-    let session_host = &visit.server().host;
-    let order = |model| wish.open_request(start, id, called, model, &audience, &bench);
-    let (session, warning): (Session, _) = match session_host.open(order(wish.model())?).await {
+    let clients = Arc::<SessionClients>::default();
+    let tool_calls = Arc::new(PendingToolCalls::new(Arc::clone(&clients)));
+    let (member, ephemeral_events) = SessionClient::new(connection.peer(), params.capabilities());
+    clients.add(Arc::clone(&member));
+    let session_host = &connection.server().host;
+    let request = |model| params.open_request(start, id, name, model, &clients, &tool_calls);
+    let (session, warning): (Session, _) = match session_host.open(request(params.model())?).await {
         Ok(session) => (session, None),
-        Err(refusal) if wish.allows_other_model() => {
-            let model = wish.model().unwrap_or_default();
-            let session = session_host.open(order(None)?).await.map_err(ErrorObject::internal)?;
+        Err(refusal) if params.allows_other_model() => {
+            let model = params.model().unwrap_or_default();
+            let session = session_host.open(request(None)?).await.map_err(ErrorObject::internal)?;
             {
-                let message = format!("{model} cannot be asked, and the usual model is: {refusal}");
+                let message = format!("cannot use {model}, so the default model is used: {refusal}");
                 (session, Some(ClientNotice { kind: "model", message }))
             }
         }
         Err(refusal) => return Err(ErrorObject::internal(refusal)),
     };
-    session_names::save_name(session.home(), id, called).map_err(ErrorObject::internal)?;
-    visit.server().base_dir.record(session.home(), id).map_err(ErrorObject::internal)?;
+    session_names::save_name(session.home(), id, name).map_err(ErrorObject::internal)?;
+    connection.server().base_dir.record(session.home(), id).map_err(ErrorObject::internal)?;
     let first_seq = session.first_seq();
-    let held = Arc::new(HostedSession::local(session, audience, bench).await?);
-    held.add_titles(wish.titles());
-    let managed = wish.managed_policy()?;
+    let session = Arc::new(HostedSession::local(session, clients, tool_calls).await?);
+    session.add_titles(params.titles());
+    let managed = params.managed_policy()?;
     if managed.forbids_bypass || !managed.ask.is_empty() {
-        held.forbid_approving_all();
+        session.forbid_approving_all();
     }
-    held.add_tools(tool_names(wish.0));
-    held.add_notices(warning.into_iter().chain(unsupported_options(wish.0).into_iter().map(ClientNotice::unsupported)));
-    Ok((OpenedHostedSession { session: held, first_seq }, member, asides))
+    session.add_tools(tool_names(params.0));
+    session.add_notices(
+        warning.into_iter().chain(unsupported_options(params.0).into_iter().map(ClientNotice::unsupported)),
+    );
+    Ok((OpenedHostedSession { session, first_seq }, member, ephemeral_events))
 }
 
-/// Begins to tell the client of the session; gives what it is answered.
-async fn begin_watching(visit: &CopilotConnection, start: session_watcher::WatcherStart) -> Result<Value, ErrorObject> {
-    let (held, member) = (Arc::clone(&start.session), Arc::clone(&start.member));
-    let (watch, asides, rests) = SessionWatcher::new(start);
+/// Starts sending the session's events to the client; returns the response to its request.
+async fn begin_watching(
+    connection: &CopilotConnection,
+    start: session_watcher::WatcherStart,
+) -> Result<Value, ErrorObject> {
+    let (session, member) = (Arc::clone(&start.session), Arc::clone(&start.session_client));
+    let (watcher, ephemeral_events, idle) = SessionWatcher::new(start);
     let mut watching = JoinSet::new();
-    watching.spawn(watch.run(asides));
-    let view: SessionView = held.call(Method::SessionGet, json!({})).await?;
-    visit.add_session(ClientSession { session: Arc::clone(&held), member, idle: rests, _watching: watching });
-    let id = held.called();
+    watching.spawn(watcher.run(ephemeral_events));
+    let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
+    connection.add_session(ClientSession {
+        session: Arc::clone(&session),
+        session_client: member,
+        idle,
+        _watching: watching,
+    });
+    let id = session.name_for_clients();
     let lifecycle = json!({ "type": "session.created", "sessionId": id });
-    visit.peer().notify("session.lifecycle", lifecycle).await;
+    connection.peer().notify("session.lifecycle", lifecycle).await;
     Ok(json!({
         "sessionId": id,
         "startTime": view.created_at.to_string(),
         "isRemote": false,
         "mode": view.mode.to_string(),
-        "workspacePath": held.home().session_dir(held.id()),
+        "workspacePath": session.home().session_dir(session.id()),
         "capabilities": { "ui": { "elicitation": false, "mcpApps": false, "canvases": false } },
         "modelState": { "modelId": view.model },
     }))
 }
 
-/// What is said of a name that is none.
-const NO_NAME: &str = "`sessionId` is not a session's name: 1 to 256 bytes without control characters";
+/// The error for an invalid session name.
+const INVALID_NAME: &str = "`sessionId` is not a session's name: 1 to 256 bytes without control characters";
 
 pub(crate) fn session_not_found(named: &str) -> ErrorObject {
     ErrorObject::internal(format!("Session not found: {named}"))

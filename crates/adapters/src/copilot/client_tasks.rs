@@ -1,4 +1,4 @@
-//! Tasks that a client runs itself and only reports on. The session keeps what it says as external tasks, so that they outlive
+//! Tasks that a client runs itself and only reports. The session stores them as external tasks, so that they outlive
 //! both the connection and this process.
 
 use std::collections::HashMap;
@@ -18,22 +18,22 @@ use super::hosted_session::HostedSession;
 use super::methods::fields::{optional_text, required_text};
 use super::peer::ClientPeer;
 
-/// What stands before a client's own name for its task, so that it cannot be taken for one of ours.
+/// The prefix of a client's task id, which distinguishes it from Bosun's ids.
 const MARK: &str = "client:";
 
-/// Most bytes of a client's name for its task.
+/// Maximum bytes of a client's task id.
 const NAME: usize = 256;
 
-/// Most bytes of what a client says in words.
-const WORDS: usize = 16 * 1024;
+/// Maximum bytes of a text from a client.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// Most bytes of a result.
+/// Maximum bytes of a result.
 const RESULT: usize = 256 * 1024;
 
-/// How long a client that is to stop its task may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may take to answer a request to stop its task.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The connections that are at tasks of their own.
+/// The connections that own external tasks.
 #[derive(Debug, Default)]
 pub(crate) struct ClientTasks(Mutex<HashMap<String, Arc<ClientPeer>>>);
 
@@ -42,27 +42,27 @@ impl ClientTasks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client leaves: what it was at is nobody's until somebody registers it again.
+    /// Orphans the tasks of a client that leaves, until they are registered again.
     pub(crate) async fn client_left(&self, session: &HostedSession, peer: &ClientPeer) {
-        let owner = peer.join_id();
+        let owner = peer.connection_id();
         if self.peers().remove(&owner).is_none() {
             return;
         }
         let orphaned: Result<Value, _> =
             session.call(Method::ExternalTasksOrphan, ExternalTaskOwnerParams { owner }).await;
         if let Err(error) = orphaned {
-            tracing::warn!(%error, "tasks of a client that left are not marked");
+            tracing::warn!(%error, "cannot mark the tasks of a disconnected client as orphaned");
         }
     }
 }
 
-/// Every task of the session's clients.
+/// All external tasks of the session.
 pub(crate) async fn all(session: &HostedSession) -> Result<Vec<ExternalTask>, ErrorObject> {
     let ExternalTasksResult { external_tasks } = session.call(Method::ExternalTasksList, json!({})).await?;
     Ok(external_tasks)
 }
 
-/// The task of a client that an id means, if it means one.
+/// The external task with this id, if there is one.
 pub(crate) async fn find(session: &HostedSession, id: &str) -> Result<Option<ExternalTask>, ErrorObject> {
     match id.strip_prefix(MARK) {
         None => Ok(None),
@@ -70,7 +70,7 @@ pub(crate) async fn find(session: &HostedSession, id: &str) -> Result<Option<Ext
     }
 }
 
-/// Begins a task of a client, or gives it one that nobody is at.
+/// Registers a new external task, or reclaims an orphaned one.
 pub(crate) async fn register(
     session: &HostedSession,
     peer: Arc<ClientPeer>,
@@ -80,8 +80,8 @@ pub(crate) async fn register(
     if name.is_empty() || name.len() > NAME {
         return Err(ErrorObject::bad_params(format!("`clientTaskId` has 1 to {NAME} bytes")));
     }
-    let owner = peer.join_id();
-    let wanted = RegisterExternalTaskParams {
+    let owner = peer.connection_id();
+    let task_params = RegisterExternalTaskParams {
         id: ExternalTaskId(name.to_owned()),
         title: optional_text(params, "displayName").map(clipped),
         description: clipped(required_text(params, "description")?),
@@ -89,9 +89,9 @@ pub(crate) async fn register(
         owner: owner.clone(),
         expected: params["expectedSequence"].as_u64(),
     };
-    // Before the session knows of it, so that no departure is missed.
+    // Insert before registering, so that no disconnect is missed.
     session.client_tasks.peers().insert(owner, peer);
-    let ExternalTaskResult { external_task, change } = session.call(Method::ExternalTasksRegister, wanted).await?;
+    let ExternalTaskResult { external_task, change } = session.call(Method::ExternalTasksRegister, task_params).await?;
     Ok(json!({
         "task": task_view(&external_task),
         "created": change == ExternalTaskChange::Created,
@@ -99,27 +99,27 @@ pub(crate) async fn register(
     }))
 }
 
-/// Takes what a client says of its task.
+/// Applies a client's update of its task.
 pub(crate) async fn update(session: &HostedSession, peer: &ClientPeer, params: &Value) -> Result<Value, ErrorObject> {
     let name = required_text(params, "id")?;
     let sequence = params["sequence"].as_u64();
     let update = ExternalTaskUpdate {
         id: ExternalTaskId(name.strip_prefix(MARK).unwrap_or(name).to_owned()),
-        owner: Some(peer.join_id()),
-        sequence: sequence.ok_or_else(|| ErrorObject::bad_params("`sequence` is missing or no number"))?,
+        owner: Some(peer.connection_id()),
+        sequence: sequence.ok_or_else(|| ErrorObject::bad_params("`sequence` is missing or not a number"))?,
         progress: read_update(&params["update"])?,
     };
     let ExternalTaskResult { external_task, change } = session.call(Method::ExternalTasksUpdate, update).await?;
-    let is_told = change == ExternalTaskChange::Updated;
-    Ok(json!({ "task": task_view(&external_task), "applied": is_told, "duplicate": !is_told }))
+    let is_applied = change == ExternalTaskChange::Updated;
+    Ok(json!({ "task": task_view(&external_task), "applied": is_applied, "duplicate": !is_applied }))
 }
 
-/// Asks whoever is at the task to stop it; one that nobody is at is over at once.
+/// Asks the client that owns the task to stop it; an orphaned task ends at once.
 pub(crate) async fn cancel(session: &HostedSession, external_task: &ExternalTask) -> Result<bool, ErrorObject> {
     match &external_task.state {
         ExternalTaskState::Ended { .. } => Ok(false),
         ExternalTaskState::Orphaned { .. } => {
-            let end = ExternalTaskEnd::Cancelled { reason: Some("nobody was at it".into()) };
+            let end = ExternalTaskEnd::Cancelled { reason: Some("no client owned the task".into()) };
             let (id, sequence) = (external_task.id.clone(), external_task.sequence + 1);
             let update =
                 ExternalTaskUpdate { id, owner: None, sequence, progress: vec![ExternalTaskProgress::Ended { end }] };
@@ -133,21 +133,21 @@ pub(crate) async fn cancel(session: &HostedSession, external_task: &ExternalTask
 
 async fn ask_to_stop(session: &HostedSession, external_task: &ExternalTask) -> Result<bool, ErrorObject> {
     let peer = session.client_tasks.peers().get(&external_task.owner).cloned();
-    let peer = peer.ok_or_else(|| ErrorObject::internal("the client of the task is not connected here"))?;
-    let asked = json!({
-        "sessionId": session.called(),
+    let peer = peer.ok_or_else(|| ErrorObject::internal("the client that owns the task is not connected here"))?;
+    let request = json!({
+        "sessionId": session.name_for_clients(),
         "id": format!("{MARK}{}", external_task.id),
         "clientTaskId": external_task.id,
         "cancellationId": TimeIds.uuid().to_string(),
         "reason": "requested",
     });
-    match tokio::time::timeout(PATIENCE, peer.request("tasks.cancel", asked)).await {
+    match tokio::time::timeout(CANCEL_TIMEOUT, peer.request("tasks.cancel", request)).await {
         Ok(answer) => Ok(answer?["cancelled"] != false),
-        Err(_) => Err(ErrorObject::internal("the client of the task did not answer in time")),
+        Err(_) => Err(ErrorObject::internal("the client that owns the task did not answer in time")),
     }
 }
 
-/// A task of a client as clients know it.
+/// An external task in the SDK's format.
 pub(crate) fn task_view(external_task: &ExternalTask) -> Value {
     let mut view = json!({
         "type": "client",
@@ -181,11 +181,11 @@ pub(crate) fn task_view(external_task: &ExternalTask) -> Value {
     view
 }
 
-/// How far a task of a client is, as clients know it.
+/// The progress of an external task in the SDK's format.
 pub(crate) fn progress(external_task: &ExternalTask) -> Value {
-    let said = external_task.message.iter();
+    let messages = external_task.message.iter();
     let activity: Vec<Value> =
-        said.map(|text| json!({ "message": text, "timestamp": external_task.updated_at.to_string() })).collect();
+        messages.map(|text| json!({ "message": text, "timestamp": external_task.updated_at.to_string() })).collect();
     let mut view = json!({
         "type": "client",
         "status": status(external_task),
@@ -252,52 +252,52 @@ fn owner(external_task: &ExternalTask) -> Value {
     owner
 }
 
-/// What a client says, in our words.
+/// Reads a client's update.
 fn read_update(update: &Value) -> Result<Vec<ExternalTaskProgress>, ErrorObject> {
-    let mut words: Vec<ExternalTaskProgress> = optional_text(update, "message")
+    let mut changes: Vec<ExternalTaskProgress> = optional_text(update, "message")
         .map(|text| ExternalTaskProgress::Message { text: clipped(text) })
         .into_iter()
         .collect();
     match required_text(update, "kind")? {
-        "progress" => words.extend(read_progress(update)?),
+        "progress" => changes.extend(read_progress(update)?),
         "completed" => {
             let result = Some(&update["result"]).filter(|result| !result.is_null());
             if result.is_some_and(|result| result.to_string().len() > RESULT) {
                 return Err(ErrorObject::bad_params(format!("`result` is larger than {RESULT} bytes")));
             }
-            words.push(ExternalTaskProgress::Ended { end: ExternalTaskEnd::Completed { result: result.cloned() } });
+            changes.push(ExternalTaskProgress::Ended { end: ExternalTaskEnd::Completed { result: result.cloned() } });
         }
         "failed" => {
             let (error, code) = (clipped(required_text(update, "error")?), optional_text(update, "code").map(clipped));
-            words.push(ExternalTaskProgress::Ended { end: ExternalTaskEnd::Failed { error, code } });
+            changes.push(ExternalTaskProgress::Ended { end: ExternalTaskEnd::Failed { error, code } });
         }
         "cancelled" => {
             let reason = optional_text(update, "reason").map(clipped);
-            words.push(ExternalTaskProgress::Ended { end: ExternalTaskEnd::Cancelled { reason } });
+            changes.push(ExternalTaskProgress::Ended { end: ExternalTaskEnd::Cancelled { reason } });
         }
-        other => return Err(ErrorObject::bad_params(format!("`{other}` is not a kind of update"))),
+        other => return Err(ErrorObject::bad_params(format!("unknown kind of update `{other}`"))),
     }
-    Ok(words)
+    Ok(changes)
 }
 
 fn read_progress(update: &Value) -> Result<Vec<ExternalTaskProgress>, ErrorObject> {
-    let mut words = Vec::new();
+    let mut changes = Vec::new();
     match optional_text(update, "status") {
         None => {}
-        Some("running") => words.push(ExternalTaskProgress::Running),
-        Some("idle") => words.push(ExternalTaskProgress::Idle),
-        Some(other) => return Err(ErrorObject::bad_params(format!("`{other}` is not a status of progress"))),
+        Some("running") => changes.push(ExternalTaskProgress::Running),
+        Some("idle") => changes.push(ExternalTaskProgress::Idle),
+        Some(other) => return Err(ErrorObject::bad_params(format!("unknown progress status `{other}`"))),
     }
     if let Some(phase) = update.get("phase") {
-        words.push(ExternalTaskProgress::Phase { phase: phase.as_str().map(clipped) });
+        changes.push(ExternalTaskProgress::Phase { phase: phase.as_str().map(clipped) });
     }
     if let Some(percentage) = update.get("percentage") {
         let percent = percentage.as_f64().map(|percent| percent.clamp(0.0, 100.0).round() as u8);
-        words.push(ExternalTaskProgress::Percent { percent });
+        changes.push(ExternalTaskProgress::Percent { percent });
     }
-    Ok(words)
+    Ok(changes)
 }
 
 fn clipped(text: &str) -> String {
-    Clip::new(text, WORDS).into_string()
+    Clip::new(text, MAX_TEXT_BYTES).into_string()
 }

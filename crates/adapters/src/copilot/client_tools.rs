@@ -1,4 +1,4 @@
-//! Tools that a client runs: each call is told to the session's clients, and waits for one of them to answer.
+//! Tools that a client runs: each call is announced to the session's clients, and waits until one of them answers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tools::{
 
 use super::session_clients::{EphemeralEvent, SessionClients};
 
-/// The calls that wait for a client to answer, and how clients are told of them.
+/// The calls that wait for a client's answer.
 #[derive(Debug, Default)]
 pub(crate) struct PendingToolCalls {
     clients: Arc<SessionClients>,
@@ -24,10 +24,10 @@ struct PendingToolCall {
     complete: oneshot::Sender<ClientToolResult>,
 }
 
-/// What a model is told of a tool that threw. The exception is the client's, and may hold anything.
-const NO_DETAILS: &str = "the tool failed, and its program gives no details";
+/// The model's result for a tool that threw. The exception text is left out, because it may contain anything.
+const NO_DETAILS: &str = "the tool failed without details";
 
-/// What a client made of a call.
+/// The client's result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ClientToolResult {
     Done(String),
@@ -35,19 +35,19 @@ pub(crate) enum ClientToolResult {
 }
 
 impl PendingToolCalls {
-    pub(crate) fn new(audience: Arc<SessionClients>) -> PendingToolCalls {
-        PendingToolCalls { clients: audience, calls: Mutex::default() }
+    pub(crate) fn new(clients: Arc<SessionClients>) -> PendingToolCalls {
+        PendingToolCalls { clients, calls: Mutex::default() }
     }
 
-    /// Answers a call; says whether it waited for that.
+    /// Completes a call; returns whether it was pending.
     pub(crate) fn answer(&self, request: &str, answer: ClientToolResult) -> bool {
-        let waiting = self.calls().remove(request);
-        waiting.is_some_and(|waiting| waiting.complete.send(answer).is_ok())
+        let pending = self.calls().remove(request);
+        pending.is_some_and(|pending| pending.complete.send(answer).is_ok())
     }
 
-    /// What a client that comes later must be told.
+    /// The events about pending calls, for a client that connects later.
     pub(crate) fn pending_events(&self) -> Vec<EphemeralEvent> {
-        self.calls().values().map(|waiting| waiting.event.clone()).collect()
+        self.calls().values().map(|pending| pending.event.clone()).collect()
     }
 
     fn calls(&self) -> MutexGuard<'_, HashMap<String, PendingToolCall>> {
@@ -83,31 +83,35 @@ impl ClientToolResult {
 #[derive(Debug)]
 pub(crate) struct ClientTool {
     spec: ToolDescriptor,
-    /// What clients call the session.
+    /// The session's name for clients.
     session: String,
     cwd: Option<String>,
     pending: Arc<PendingToolCalls>,
-    /// What a call of it does, as far as anybody here can tell.
+    /// The permission that a call needs.
     need: RequiredPermission,
 }
 
 impl ClientTool {
-    pub(crate) fn new(given: &Value, session: String, cwd: Option<String>, bench: Arc<PendingToolCalls>) -> ClientTool {
-        let schema = match &given["parameters"] {
+    pub(crate) fn new(
+        tool: &Value,
+        session: String,
+        cwd: Option<String>,
+        pending: Arc<PendingToolCalls>,
+    ) -> ClientTool {
+        let schema = match &tool["parameters"] {
             schema @ Value::Object(_) => schema.clone(),
             _absent => json!({ "type": "object", "properties": {} }),
         };
-        let text = |name: &str| given[name].as_str().unwrap_or_default().to_owned();
+        let text = |name: &str| tool[name].as_str().unwrap_or_default().to_owned();
         let spec = ToolDescriptor {
             name: text("name").into(),
             about: text("description").into(),
             schema,
             access: ToolAccess::Other,
         };
-        // No rule says this: one with the tool's name could mean tools of ours too.
-        let need =
-            if given["skipPermission"] == true { RequiredPermission::Session } else { RequiredPermission::Other };
-        ClientTool { spec, session, cwd, pending: bench, need }
+        // Not expressed as a rule, because a rule with the tool's name could match Bosun's own tools too.
+        let need = if tool["skipPermission"] == true { RequiredPermission::Session } else { RequiredPermission::Other };
+        ClientTool { spec, session, cwd, pending, need }
     }
 
     async fn call_client(&self, input: &str, cx: &ToolContext) -> Result<ClientToolResult, ToolError> {
@@ -123,16 +127,16 @@ impl ClientTool {
         if let Some(cwd) = &self.cwd {
             content["workingDirectory"] = cwd.clone().into();
         }
-        let mut told = EphemeralEvent::new("external_tool.requested", content);
-        told.after = Some((cx.identity.task, cx.identity.call.clone()));
-        let (answer, answered) = oneshot::channel();
-        self.pending.calls().insert(request.clone(), PendingToolCall { event: told.clone(), complete: answer });
-        let _place = PendingCallGuard { pending: &self.pending, request: &request };
-        // The client takes as long as it takes.
-        let _resting = cx.heartbeat.pause();
-        self.pending.clients.broadcast(&told);
+        let mut event = EphemeralEvent::new("external_tool.requested", content);
+        event.after = Some((cx.identity.task, cx.identity.call.clone()));
+        let (complete, completed) = oneshot::channel();
+        self.pending.calls().insert(request.clone(), PendingToolCall { event: event.clone(), complete });
+        let _guard = PendingCallGuard { pending: &self.pending, request: &request };
+        // The client may take any amount of time.
+        let _paused = cx.heartbeat.pause();
+        self.pending.clients.broadcast(&event);
         let answer = tokio::select! {
-            answer = answered => answer.map_err(|_| ToolError::refused("nobody answers this call any more"))?,
+            answer = completed => answer.map_err(|_| ToolError::refused("no client answers this call any more"))?,
             () = cx.cancel.cancelled() => return Err(ToolError::refused("the call was cancelled")),
         };
         self.pending
@@ -142,7 +146,7 @@ impl ClientTool {
     }
 }
 
-/// A call's place among those that wait; dropping it gives the place back.
+/// A call's entry in the pending calls, removed on drop.
 struct PendingCallGuard<'a> {
     pending: &'a PendingToolCalls,
     request: &'a str,

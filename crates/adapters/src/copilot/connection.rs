@@ -1,4 +1,5 @@
-//! One client's stay: its messages are read in order, its calls begin in that order and are answered as they end.
+//! The connection of one client: its messages are read in order, its calls start in that order and are answered as they
+//! finish.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,22 +22,22 @@ use super::peer::ClientPeer;
 use super::server::CopilotServer;
 use super::session_names;
 
-/// How many calls of one client may be under way. More are refused, and not left unread: an answer that one of those
-/// under way waits for may stand behind them.
+/// How many calls of one client may be in progress. More are refused instead of left unread: a response that a running
+/// call waits for may come after them.
 const MAX_CALLS: usize = 1024;
 
-/// How long a client may take to show its token.
+/// How long a client may take to send its token.
 const ADMISSION: Duration = Duration::from_secs(10);
 
-/// Most bytes of one message, and of what waits to be read.
+/// Maximum bytes of one message, and of the queue to the client.
 const LIMITS: ConnectionLimits = ConnectionLimits { frame: 32 << 20, queue: 64 << 20, ..ConnectionLimits::LOCAL };
 
-/// One client.
+/// The connection of one client.
 pub(crate) struct CopilotConnection {
     server: Arc<CopilotServer>,
     peer: Arc<ClientPeer>,
     admitted: AtomicBool,
-    stays: Mutex<HashMap<SessionId, ClientSession>>,
+    sessions: Mutex<HashMap<SessionId, ClientSession>>,
 }
 
 impl CopilotConnection {
@@ -49,7 +50,7 @@ impl CopilotConnection {
         self.admitted.load(Ordering::Acquire)
     }
 
-    /// Lets the client in if its token is right.
+    /// Admits the client if its token is right.
     pub(crate) fn admit(&self, token: Option<&str>) -> Result<(), ErrorObject> {
         if !self.server.accepts_token(token) {
             return Err(ErrorObject::new(-32002, "AUTHENTICATION_FAILED"));
@@ -58,7 +59,7 @@ impl CopilotConnection {
         Ok(())
     }
 
-    /// Waits until the client has had its time to show a token, and has shown none: places are few.
+    /// Ends when the client has not sent a token in time: the number of connections is limited.
     async fn admission_expired(&self) {
         tokio::time::sleep(ADMISSION).await;
         if self.is_admitted() {
@@ -68,32 +69,33 @@ impl CopilotConnection {
 
     /// The session that a call is about.
     pub(crate) fn session(&self, params: &Value) -> Result<Arc<HostedSession>, ErrorObject> {
-        let named = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
-        let id = session_names::resolve_session(named);
-        let held = id.and_then(|id| self.stays().get(&id).map(|stay| Arc::clone(&stay.session)));
-        held.ok_or_else(|| client_session::session_not_found(named))
+        let name = params["sessionId"].as_str().ok_or_else(|| ErrorObject::bad_params("`sessionId` is missing"))?;
+        let id = session_names::resolve_session(name);
+        let session =
+            id.and_then(|id| self.lock_sessions().get(&id).map(|client_session| Arc::clone(&client_session.session)));
+        session.ok_or_else(|| client_session::session_not_found(name))
     }
 
-    /// How a session of the client's came to rest last, as it changes.
+    /// The idle reports of one of the client's sessions.
     pub(crate) fn idle_reports(&self, id: SessionId) -> Option<watch::Receiver<IdleReport>> {
-        self.stays().get(&id).map(|stay| stay.idle.clone())
+        self.lock_sessions().get(&id).map(|session| session.idle.clone())
     }
 
     pub(crate) fn peer(&self) -> Arc<ClientPeer> {
         Arc::clone(&self.peer)
     }
 
-    pub(crate) fn add_session(&self, stay: ClientSession) {
-        self.stays().insert(stay.session.id(), stay);
+    pub(crate) fn add_session(&self, session: ClientSession) {
+        self.lock_sessions().insert(session.session.id(), session);
     }
 
-    /// Leaves a session; says whether the client was there.
+    /// Leaves a session; returns whether the client was in it.
     pub(crate) async fn leave_session(&self, id: SessionId) -> bool {
-        let stay = self.stays().remove(&id);
-        match stay {
-            Some(ClientSession { session: held, member, .. }) => {
-                held.client_tasks.client_left(&held, &self.peer).await;
-                self.server.client_left(&held, &member).await;
+        let left = self.lock_sessions().remove(&id);
+        match left {
+            Some(ClientSession { session, session_client: member, .. }) => {
+                session.client_tasks.client_left(&session, &self.peer).await;
+                self.server.client_left(&session, &member).await;
                 true
             }
             None => false,
@@ -101,18 +103,18 @@ impl CopilotConnection {
     }
 
     async fn leave_all(&self) {
-        let ids: Vec<SessionId> = self.stays().keys().copied().collect();
+        let ids: Vec<SessionId> = self.lock_sessions().keys().copied().collect();
         for id in ids {
             self.leave_session(id).await;
         }
     }
 
-    fn stays(&self) -> MutexGuard<'_, HashMap<SessionId, ClientSession>> {
-        self.stays.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_sessions(&self) -> MutexGuard<'_, HashMap<SessionId, ClientSession>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Receives a client until it leaves, breaks the frame, or the server closes.
+/// Serves a client until it leaves, sends an invalid frame, or the server closes.
 pub(crate) async fn serve_client<R, W>(server: Arc<CopilotServer>, input: R, output: W)
 where
     R: AsyncRead + Unpin,
@@ -121,61 +123,61 @@ where
     let mut connection = Connection::new(input, output, Framing::ContentLength, LIMITS);
     let peer = Arc::new(ClientPeer::new(connection.outbox().clone()));
     let admitted = AtomicBool::new(!server.asks_for_token());
-    let visit = Arc::new(CopilotConnection { server, peer, admitted, stays: Mutex::default() });
+    let client = Arc::new(CopilotConnection { server, peer, admitted, sessions: Mutex::default() });
     let mut calls = JoinSet::new();
     let is_closing = tokio::select! {
-        () = read_messages(&visit, &mut connection, &mut calls) => false,
-        () = visit.server.closed() => true,
-        () = visit.admission_expired() => {
-            connection.outbox().close(ErrorObject::invalid("no token came in time"));
+        () = read_messages(&client, &mut connection, &mut calls) => false,
+        () = client.server.closed() => true,
+        () = client.admission_expired() => {
+            connection.outbox().close(ErrorObject::invalid("no token was sent in time"));
             false
         }
     };
-    visit.peer.close();
+    client.peer.close();
     let unfinished = async { while calls.join_next().await.is_some() {} };
-    // Past the grace, calls under way are dropped.
+    // After the grace period, unfinished calls are dropped.
     tokio::time::timeout(LIMITS.grace, unfinished).await.ok();
     calls.shutdown().await;
-    visit.leave_all().await;
+    client.leave_all().await;
     if is_closing {
-        // A client that sees the end of the stream gives up what it waits for, even if the answer came just before.
+        // Wait, because a client drops its pending calls at the end of the stream, even if the answer came just before.
         tokio::time::timeout(CLOSE_GRACE, drain(&mut connection)).await.ok();
     }
     connection.close().await;
 }
 
-/// How long a client may take to leave a server that closes.
+/// How long a client may take to leave a closing server.
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
-/// Waits until the client leaves. What it says meanwhile comes too late.
+/// Waits until the client leaves, ignoring its messages.
 async fn drain<R: AsyncRead + Unpin>(connection: &mut Connection<R>) {
     while let Ok(Some(_late)) = connection.next().await {}
 }
 
-async fn read_messages<R>(visit: &Arc<CopilotConnection>, connection: &mut Connection<R>, calls: &mut JoinSet<()>)
+async fn read_messages<R>(client: &Arc<CopilotConnection>, connection: &mut Connection<R>, calls: &mut JoinSet<()>)
 where
     R: AsyncRead + Unpin,
 {
-    let room = Arc::new(Semaphore::new(MAX_CALLS));
+    let capacity = Arc::new(Semaphore::new(MAX_CALLS));
     loop {
         match connection.next().await {
             Ok(Some(Ok(RpcMessage::Request(request)))) => {
                 while calls.try_join_next().is_some() {}
-                let Ok(room) = Arc::clone(&room).try_acquire_owned() else {
-                    let why = format!("{MAX_CALLS} calls are under way: wait for an answer");
-                    visit.peer.respond(Some(request.id), Err(ErrorObject::internal(why))).await;
+                let Ok(permit) = Arc::clone(&capacity).try_acquire_owned() else {
+                    let why = format!("{MAX_CALLS} calls are in progress: wait for an answer");
+                    client.peer.respond(Some(request.id), Err(ErrorObject::internal(why))).await;
                     continue;
                 };
-                let answering = start_call(Arc::clone(visit), request).await;
+                let answer = start_call(Arc::clone(client), request).await;
                 calls.spawn(async move {
-                    answering.await;
-                    drop(room);
+                    answer.await;
+                    drop(permit);
                 });
             }
-            // Nothing that is served wants no answer.
+            // No supported method is a notification.
             Ok(Some(Ok(RpcMessage::Notification(_)))) => {}
-            Ok(Some(Ok(RpcMessage::Response(response)))) => visit.peer.receive_response(response),
-            Ok(Some(Err(MalformedMessage { id, error }))) => visit.peer.respond(id, Err(error)).await,
+            Ok(Some(Ok(RpcMessage::Response(response)))) => client.peer.receive_response(response),
+            Ok(Some(Err(MalformedMessage { id, error }))) => client.peer.respond(id, Err(error)).await,
             Ok(None) | Err(FrameError::Truncated | FrameError::Io(_)) => return,
             Err(error @ (FrameError::TooLarge { .. } | FrameError::Header(_))) => {
                 return connection.outbox().close(ErrorObject::invalid(error.to_string()));
@@ -184,18 +186,18 @@ where
     }
 }
 
-/// Begins a call: as far as it gets without waiting before the next message is read, so that what a client asks in
-/// order reaches its session in order.
-async fn start_call(visit: Arc<CopilotConnection>, request: RpcRequest) -> impl Future<Output = ()> + Send {
-    let mut answering = Box::pin(async move {
+/// Starts a call and polls it once before the next message is read, so that a client's calls reach its session in
+/// order.
+async fn start_call(connection: Arc<CopilotConnection>, request: RpcRequest) -> impl Future<Output = ()> + Send {
+    let mut answer = Box::pin(async move {
         let RpcRequest { id, method, params } = request;
-        let outcome = methods::call(&visit, &method, params).await;
-        visit.peer.respond(Some(id), outcome).await;
+        let outcome = methods::call(&connection, &method, params).await;
+        connection.peer.respond(Some(id), outcome).await;
     });
-    let mut done = std::future::poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx).is_ready())).await;
+    let mut done = std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx).is_ready())).await;
     async move {
         if !std::mem::replace(&mut done, true) {
-            answering.await;
+            answer.await;
         }
     }
 }
@@ -232,6 +234,6 @@ mod tests {
         let mut said = String::new();
         let hearing = async { reading.read_to_string(&mut said).await.unwrap() };
         tokio::join!(serve_client(server, input, output), hearing);
-        assert!(said.contains("no token came in time"), "{said}");
+        assert!(said.contains("no token was sent in time"), "{said}");
     }
 }

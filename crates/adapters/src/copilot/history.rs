@@ -1,4 +1,4 @@
-//! A session's log as it is on disk.
+//! Reads a session's log from disk.
 
 use host::Home;
 use protocol::SessionId;
@@ -12,12 +12,12 @@ use super::session_names;
 /// How many entries are read at once.
 const PAGE: usize = 512;
 
-/// A translator that knows the log up to an entry, or all of it.
+/// A translator that has read the log up to an entry, or all of it.
 pub(crate) async fn translator(home: &Home, id: SessionId, upto: Option<u64>) -> Result<EventTranslator, ErrorObject> {
     read(home, id, upto, |_events| {}).await
 }
 
-/// Everything that clients were told and that is kept.
+/// All events of the history.
 pub(crate) async fn recorded_events(home: &Home, id: SessionId) -> Result<Vec<Value>, ErrorObject> {
     let (sender, receiver) = std::sync::mpsc::channel();
     read(home, id, None, move |events| {

@@ -1,4 +1,4 @@
-//! Hooks that a client has. It is told of everything, and says nothing to what it has no hook for.
+//! Hooks in the client. It receives every event, and returns nothing for events without a hook.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::session_clients::SessionClients;
 
-/// The hook that calls wait for.
+/// The hook that guards tool calls.
 const GUARD: &str = "preToolUse";
 
-/// What clients of this family have hooks on.
+/// The hook events of the Copilot SDK.
 const EVENTS: [(HookEvent, &str); 13] = [
     (HookEvent::SessionStart, "sessionStart"),
     (HookEvent::SessionEnd, "sessionEnd"),
@@ -33,7 +33,7 @@ const EVENTS: [(HookEvent, &str); 13] = [
 /// How long a client's hook may take.
 const PATIENCE_MS: u64 = 600_000;
 
-/// The hooks of every session of this adapter: who of its clients answers them is found when they are called.
+/// The hooks of every session of this adapter. Which client answers is decided when a hook is called.
 pub(crate) fn hook_specs() -> Vec<HookSpec> {
     let spec = |(event, id): (HookEvent, &str)| HookSpec {
         event,
@@ -51,29 +51,29 @@ pub(crate) fn hook_specs() -> Vec<HookSpec> {
     EVENTS.into_iter().filter(|(event, _)| hooks::is_supported_event(*event)).map(spec).collect()
 }
 
-/// Calls hooks of a session's clients.
+/// Calls the hooks of a session's clients.
 pub(crate) struct ClientHooks {
-    /// What clients call the session.
+    /// The session's name for clients.
     session: String,
     clients: Arc<SessionClients>,
 }
 
 impl ClientHooks {
-    pub(crate) fn new(session: String, audience: Arc<SessionClients>) -> ClientHooks {
-        ClientHooks { session, clients: audience }
+    pub(crate) fn new(session: String, clients: Arc<SessionClients>) -> ClientHooks {
+        ClientHooks { session, clients }
     }
 
     async fn invoke(&self, id: &str, mut input: Value) -> Result<String, String> {
-        let Some(member) = self.clients.newest_with(|abilities| abilities.hooks) else {
-            // A guard that went away has not said yes.
+        let Some(client) = self.clients.newest_with(|capabilities| capabilities.hooks) else {
+            // A guard that is gone has not allowed the call.
             return match id == GUARD && self.clients.has_lost_hooks() {
-                true => Err("the client that has it has left; resume the session".to_owned()),
+                true => Err("the client with the hook has left; resume the session".to_owned()),
                 false => Ok("{}".to_owned()),
             };
         };
         input["sessionId"] = self.session.as_str().into();
         let params = json!({ "sessionId": self.session, "hookType": id, "input": input });
-        let answer = member.peer.request("hooks.invoke", params).await.map_err(|error| error.message)?;
+        let answer = client.peer.request("hooks.invoke", params).await.map_err(|error| error.message)?;
         match &answer["output"] {
             Value::Null => Ok("{}".to_owned()),
             output @ Value::Object(_) => Ok(output.to_string()),

@@ -1,5 +1,5 @@
-//! A session that this server holds for its clients: one that runs in this process, or one that another process runs
-//! and that is reached through its socket.
+//! A session that this server holds for its clients: it runs in this process, or in another process that is reached
+//! through its socket.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -27,41 +27,41 @@ use super::session_names;
 #[derive(Debug)]
 pub(crate) struct HostedSession {
     id: SessionId,
-    called: String,
+    name_for_clients: String,
     home: Home,
     location: SessionLocation,
-    /// For calls. Whoever watches has a link of its own, so that answers never wait behind events.
-    client: RpcClient,
+    /// For calls. Watchers have their own connections, so that answers never wait behind events.
+    api: RpcClient,
     pub(crate) clients: Arc<SessionClients>,
     pub(crate) tool_calls: Arc<PendingToolCalls>,
     pub(crate) client_tasks: ClientTasks,
     pub(crate) commands: ClientCommands,
-    /// Whether every call that needs permission is allowed, as a client wished.
+    /// Whether a client has allowed every call that needs permission.
     pub(crate) approves_all: AtomicBool,
-    /// Whether a policy forbids that.
-    needs_approval: AtomicBool,
-    /// What its clients call their agents, by the agents' names.
-    titles: Mutex<HashMap<String, String>>,
-    /// Whether an earlier process left something undone that nobody has taken up.
+    /// Whether a policy forbids allowing every call.
+    forbids_approving_all: AtomicBool,
+    /// The clients' display names of their agents, by agent name.
+    agent_titles: Mutex<HashMap<String, String>>,
+    /// Whether a previous process left unfinished work that has not been resumed.
     has_unfinished_work: AtomicBool,
-    /// The tools that the client it was opened for brought along.
+    /// Tools defined by the client that opened the session.
     tools: Mutex<HashSet<String>>,
-    /// What its clients are told with the next message that one of them sends.
+    /// Notices to send to all clients when one of them sends its next message.
     notices: Mutex<Vec<ClientNotice>>,
-    /// Its title, if a client gave it one.
-    pub(crate) name: Mutex<Option<String>>,
+    /// The session's title, if a client has set one.
+    pub(crate) title: Mutex<Option<String>>,
 }
 
-/// What a client should know of how its wishes were met.
+/// A notice to clients about an option that was not applied as requested.
 #[derive(Debug)]
 pub(crate) struct ClientNotice {
-    /// What kind of wish it was.
+    /// The kind of option.
     pub(crate) kind: &'static str,
     pub(crate) message: String,
 }
 
 impl ClientNotice {
-    /// A wish that is not met.
+    /// A notice about an unsupported option.
     pub(crate) fn unsupported(message: String) -> ClientNotice {
         ClientNotice { kind: "unsupported", message }
     }
@@ -69,9 +69,9 @@ impl ClientNotice {
 
 #[derive(Debug)]
 enum SessionLocation {
-    /// This process runs it, until it is left.
+    /// This process runs the session until it leaves.
     Local(Box<LocalHostedSession>),
-    /// Another process does.
+    /// Another process runs the session; this is its socket.
     Remote(PathBuf),
 }
 
@@ -86,51 +86,51 @@ impl HostedSession {
     /// Holds a session that runs in this process.
     pub(crate) async fn local(
         session: Session,
-        audience: Arc<SessionClients>,
-        bench: Arc<PendingToolCalls>,
+        clients: Arc<SessionClients>,
+        tool_calls: Arc<PendingToolCalls>,
     ) -> Result<HostedSession, ErrorObject> {
-        let (client, _unheard) = session.connect().await.map_err(ErrorObject::internal)?;
+        let (client, _notifications) = session.connect().await.map_err(ErrorObject::internal)?;
         let (id, home, status) = (session.id(), session.home().clone(), session.status());
-        let inside = session.inside();
-        let here = LocalHostedSession { session: tokio::sync::Mutex::new(Some(session)), connector: inside, status };
-        let place = SessionLocation::Local(Box::new(here));
-        Ok(HostedSession::new(id, home, place, client, audience, bench))
+        let connector = session.in_process_connector();
+        let local = LocalHostedSession { session: tokio::sync::Mutex::new(Some(session)), connector, status };
+        let location = SessionLocation::Local(Box::new(local));
+        Ok(HostedSession::new(id, home, location, client, clients, tool_calls))
     }
 
-    /// Holds a session that another process runs; none if nobody does.
+    /// Connects to a session that another process runs; `None` if no process does.
     pub(crate) async fn remote(home: &Home, id: SessionId) -> Option<HostedSession> {
         let socket = home.socket(id);
-        let (client, _unheard) = RpcClient::connect(&socket).await.ok()?;
-        let audience = Arc::<SessionClients>::default();
-        let bench = Arc::new(PendingToolCalls::new(Arc::clone(&audience)));
-        Some(HostedSession::new(id, home.clone(), SessionLocation::Remote(socket), client, audience, bench))
+        let (client, _notifications) = RpcClient::connect(&socket).await.ok()?;
+        let clients = Arc::<SessionClients>::default();
+        let tool_calls = Arc::new(PendingToolCalls::new(Arc::clone(&clients)));
+        Some(HostedSession::new(id, home.clone(), SessionLocation::Remote(socket), client, clients, tool_calls))
     }
 
     fn new(
         id: SessionId,
         home: Home,
-        place: SessionLocation,
+        location: SessionLocation,
         client: RpcClient,
-        audience: Arc<SessionClients>,
-        bench: Arc<PendingToolCalls>,
+        clients: Arc<SessionClients>,
+        tool_calls: Arc<PendingToolCalls>,
     ) -> HostedSession {
         HostedSession {
             id,
-            called: session_names::session_name(&home, id),
+            name_for_clients: session_names::session_name(&home, id),
             home,
-            location: place,
-            client,
-            clients: audience,
-            tool_calls: bench,
+            location,
+            api: client,
+            clients,
+            tool_calls,
             client_tasks: ClientTasks::default(),
             commands: ClientCommands::default(),
             approves_all: AtomicBool::new(false),
-            needs_approval: AtomicBool::new(false),
-            titles: Mutex::default(),
+            forbids_approving_all: AtomicBool::new(false),
+            agent_titles: Mutex::default(),
             has_unfinished_work: AtomicBool::new(false),
             tools: Mutex::default(),
             notices: Mutex::default(),
-            name: Mutex::default(),
+            title: Mutex::default(),
         }
     }
 
@@ -138,9 +138,9 @@ impl HostedSession {
         self.id
     }
 
-    /// What its clients call it in their messages: its UUID, or the word that one of them gave it.
-    pub(crate) fn called(&self) -> &str {
-        &self.called
+    /// The session's name for clients: its UUID, or the name that a client chose.
+    pub(crate) fn name_for_clients(&self) -> &str {
+        &self.name_for_clients
     }
 
     pub(crate) fn home(&self) -> &Home {
@@ -153,120 +153,120 @@ impl HostedSession {
         method: Method,
         params: impl Serialize,
     ) -> Result<R, ErrorObject> {
-        self.client.call(method, params).await.map_err(to_error_object)
+        self.api.call(method, params).await.map_err(to_error_object)
     }
 
-    /// Tells every client of the session an event that is not kept.
+    /// Sends an ephemeral event to every client of the session.
     pub(crate) fn emit(&self, kind: &'static str, content: Value) -> Uuid {
-        let aside = EphemeralEvent::new(kind, content);
-        self.clients.broadcast(&aside);
-        aside.id
+        let event = EphemeralEvent::new(kind, content);
+        self.clients.broadcast(&event);
+        event.id
     }
 
-    /// Keeps what clients are told with the next message.
+    /// Queues notices for the next message.
     pub(crate) fn add_notices(&self, notices: impl IntoIterator<Item = ClientNotice>) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
     }
 
-    /// Tells what was kept for the next message.
+    /// Sends the queued notices.
     pub(crate) fn send_notices(&self) {
         let notices = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
-        for ClientNotice { kind: about, message } in notices {
-            self.emit("session.warning", json!({ "warningType": about, "message": message }));
+        for ClientNotice { kind, message } in notices {
+            self.emit("session.warning", json!({ "warningType": kind, "message": message }));
         }
     }
 
-    /// One more client of its API, for whoever watches it.
+    /// Opens one more connection to the session's API, for a watcher.
     pub(crate) async fn connect(&self) -> Result<(RpcClient, Notifications), ErrorObject> {
         match &self.location {
-            SessionLocation::Local(here) => here.connector.connect().await.map_err(ErrorObject::internal),
+            SessionLocation::Local(local) => local.connector.connect().await.map_err(ErrorObject::internal),
             SessionLocation::Remote(socket) => RpcClient::connect(socket).await.map_err(ErrorObject::internal),
         }
     }
 
-    /// Keeps which tools its client brought along.
+    /// Records tools that a client defines.
     pub(crate) fn add_tools<'a>(&self, tools: impl Iterator<Item = &'a str>) {
         self.tools.lock().unwrap_or_else(PoisonError::into_inner).extend(tools.map(str::to_owned));
     }
 
-    /// Whether it has such a tool of a client's.
+    /// Whether a client has defined this tool.
     pub(crate) fn has_tool(&self, name: &str) -> bool {
         self.tools.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
-    /// Keeps what a client calls its agents.
+    /// Records a client's display names for its agents.
     pub(crate) fn add_titles(&self, titles: impl IntoIterator<Item = (String, String)>) {
-        self.titles.lock().unwrap_or_else(PoisonError::into_inner).extend(titles);
+        self.agent_titles.lock().unwrap_or_else(PoisonError::into_inner).extend(titles);
     }
 
-    /// What a client calls an agent, if it calls it something else.
+    /// The client's display name for an agent, if there is one.
     pub(crate) fn agent_title(&self, agent: &str) -> Option<String> {
-        self.titles.lock().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
+        self.agent_titles.lock().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
     }
 
-    /// Allows every call that needs permission from now on, or none without a word.
+    /// Sets whether every call that needs permission is allowed without asking, unless a policy forbids that.
     pub(crate) fn approve_all(&self, approves: bool) {
-        let may = !self.needs_approval.load(Ordering::Acquire);
-        self.approves_all.store(approves && may, Ordering::Release);
+        let is_permitted = !self.forbids_approving_all.load(Ordering::Acquire);
+        self.approves_all.store(approves && is_permitted, Ordering::Release);
     }
 
-    /// Lets nobody allow every call from now on.
+    /// Prevents clients from allowing every call.
     pub(crate) fn forbid_approving_all(&self) {
-        self.needs_approval.store(true, Ordering::Release);
+        self.forbids_approving_all.store(true, Ordering::Release);
     }
 
-    /// Whether this process runs it and something is under way.
+    /// Whether this process runs the session and work is in progress.
     pub(crate) fn is_busy(&self) -> bool {
         match &self.location {
-            SessionLocation::Local(here) => !is_at_rest(&here.status.borrow()),
+            SessionLocation::Local(local) => !is_at_rest(&local.status.borrow()),
             SessionLocation::Remote(_) => false,
         }
     }
 
-    /// Whether whoever runs it still does.
+    /// Whether the process that runs the session is still alive.
     pub(crate) async fn is_alive(&self) -> bool {
         self.call::<Value>(Method::SessionGet, Value::Null).await.is_ok()
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until no work is in progress.
     pub(crate) async fn wait_until_quiet(&self) {
-        if let SessionLocation::Local(here) = &self.location {
-            // Without a supervisor nothing is under way.
-            here.status.clone().wait_for(is_at_rest).await.ok();
+        if let SessionLocation::Local(local) = &self.location {
+            // Fails if there is no supervisor any more, and thus no work.
+            local.status.clone().wait_for(is_at_rest).await.ok();
         }
     }
 
-    /// Leaves what an earlier process did not finish until somebody has work for the session.
+    /// Defers the unfinished work of a previous process until a client sends new work.
     pub(crate) fn defer_unfinished(&self) {
         self.has_unfinished_work.store(true, Ordering::Release);
     }
 
-    /// Takes up what an earlier process did not finish: the turn that its own agent was in is over, since a client
-    /// wants something else, and the agents in the background go on.
+    /// Resumes the unfinished work of a previous process: background agents continue, but the root's turn ends, because
+    /// a client has sent something else.
     pub(crate) async fn resume_unfinished(&self) -> Result<(), ErrorObject> {
         if !self.has_unfinished_work.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        let _over: Value = self.call(Method::SessionInterrupt, json!({})).await?;
+        let _interrupted: Value = self.call(Method::SessionInterrupt, json!({})).await?;
         self.resume().await
     }
 
-    /// Lets everything go on that was interrupted.
+    /// Resumes everything that was interrupted.
     pub(crate) async fn resume(&self) -> Result<(), ErrorObject> {
-        let SessionLocation::Local(here) = &self.location else { return Ok(()) };
-        match &*here.session.lock().await {
+        let SessionLocation::Local(local) = &self.location else { return Ok(()) };
+        match &*local.session.lock().await {
             Some(session) => session.resume().await.map_err(ErrorObject::internal),
             None => Ok(()),
         }
     }
 
-    /// Ends this process's part: what runs can be gone on with by whoever resumes the session.
+    /// Stops running the session in this process. It can be resumed later.
     pub(crate) async fn leave(&self) {
-        let SessionLocation::Local(here) = &self.location else { return };
-        if let Some(session) = here.session.lock().await.take()
+        let SessionLocation::Local(local) = &self.location else { return };
+        if let Some(session) = local.session.lock().await.take()
             && let Err(error) = session.leave().await
         {
-            tracing::warn!(%error, "a session was not left well");
+            tracing::warn!(%error, "cannot leave a session cleanly");
         }
     }
 }

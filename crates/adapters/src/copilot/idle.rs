@@ -1,39 +1,40 @@
-//! When a session is at rest, as its clients see it: everything in it is, and what comes next comes from outside.
+//! Detects when a session is idle for its clients: all its work is done, and only new input can continue it.
 
 use protocol::api::StatusView;
 use protocol::{Envelope, Event, MailId, TaskOutcome};
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// How a session came to rest.
+/// How a session became idle.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IdleReport {
-    /// The last of its own mail that was there before. What is unread then is not read until something else comes.
+    /// The last mail to the root before the session became idle. Mail up to this one that is still unread stays unread
+    /// until new mail arrives.
     pub(crate) mail: Option<MailId>,
-    /// The event that told of it.
+    /// The event that reported it to clients.
     pub(crate) event: Option<Value>,
-    /// What its own agent said last.
+    /// The root's last message.
     pub(crate) last_message: Option<Value>,
-    /// Why it could not go on.
+    /// Why it could not continue.
     pub(crate) error: Option<String>,
     pub(crate) aborted: bool,
 }
 
-/// What is known of the rest that a session comes to next.
+/// Collects the next idle report.
 #[derive(Debug)]
 pub(crate) struct IdleTracker {
     is_busy: bool,
     next: IdleReport,
-    last: watch::Sender<IdleReport>,
+    report_sender: watch::Sender<IdleReport>,
 }
 
 impl IdleTracker {
     pub(crate) fn new() -> (IdleTracker, watch::Receiver<IdleReport>) {
-        let (last, rests) = watch::channel(IdleReport::default());
-        (IdleTracker { is_busy: false, next: IdleReport::default(), last }, rests)
+        let (last, reports) = watch::channel(IdleReport::default());
+        (IdleTracker { is_busy: false, next: IdleReport::default(), report_sender: last }, reports)
     }
 
-    /// Reads an entry of the log, of the session's own agent or of another.
+    /// Observes a log entry, of the root or of another task.
     pub(crate) fn observe_entry(&mut self, envelope: &Envelope, is_root: bool) {
         match &envelope.entry.event {
             Event::ActivationStarted { .. } if is_root => {
@@ -53,7 +54,7 @@ impl IdleTracker {
         }
     }
 
-    /// Hears what clients are told.
+    /// Observes an event that is sent to clients.
     pub(crate) fn observe_event(&mut self, event: &Value) {
         if event["type"] == "assistant.message" && event["agentId"].is_null() {
             self.next.last_message = Some(event.clone());
@@ -63,7 +64,7 @@ impl IdleTracker {
         }
     }
 
-    /// Whether the session has come to rest, and if so whether that is because somebody wanted it.
+    /// Whether the session has become idle, and if so whether it was aborted.
     pub(crate) fn check_idle(&mut self, status: &StatusView) -> Option<bool> {
         if !status.quiet || status.continuation_due {
             self.is_busy = true;
@@ -72,15 +73,16 @@ impl IdleTracker {
         std::mem::take(&mut self.is_busy).then_some(self.next.aborted)
     }
 
-    /// The session is at rest, and clients were told so.
+    /// Records that the session is idle and clients were informed.
     pub(crate) fn mark_announced(&mut self, event: Value) {
         self.next.event = Some(event);
-        self.last.send_replace(self.next.clone());
+        self.report_sender.send_replace(self.next.clone());
     }
 
-    /// The session cannot go on: whoever waits for it to rest need not wait any longer.
+    /// Records that the session cannot continue, and releases all callers that wait for it to become idle, whichever
+    /// mail they wait for.
     pub(crate) fn mark_paused(&mut self, why: &str) {
         let (mail, error) = (Some(MailId(u64::MAX)), Some(why.to_owned()));
-        self.last.send_replace(IdleReport { mail, error, ..self.next.clone() });
+        self.report_sender.send_replace(IdleReport { mail, error, ..self.next.clone() });
     }
 }

@@ -1,10 +1,10 @@
-//! Every method that the family has published, and whether it is served. Those that are not answer that nobody knows
-//! them, as SDKs expect of a server that is older than they are.
+//! All published methods of the Copilot SDK, and whether Bosun serves them. The others are answered as unknown methods,
+//! which SDKs expect from a server older than themselves.
 
-/// One method a line: served with a plus, not served with a minus.
+/// One method per line: plus if served, minus if not.
 const METHODS: &str = include_str!("methods.txt");
 
-/// One method that the family has published.
+/// A published method of the Copilot SDK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublishedMethod {
     /// Its name.
@@ -13,7 +13,7 @@ pub struct PublishedMethod {
     pub is_served: bool,
 }
 
-/// Every method that the family has published.
+/// All published methods of the Copilot SDK.
 pub fn published_methods() -> impl Iterator<Item = PublishedMethod> {
     METHODS.lines().filter_map(|line| match line.split_once(' ') {
         Some(("+", name)) => Some(PublishedMethod { name, is_served: true }),

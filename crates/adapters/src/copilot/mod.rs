@@ -1,7 +1,7 @@
-//! The adapter of the Copilot SDKs: JSON-RPC in `Content-Length` frames, on standard input and output or on a port of this
-//! machine.
+//! The adapter for the Copilot SDKs: JSON-RPC in `Content-Length` frames, on standard input and output or on a local
+//! port.
 //!
-//! A session belongs to the server, not to a client: clients come and go, and more than one may watch it.
+//! A session belongs to the server, not to a client: clients come and go, and several can watch it.
 
 mod args;
 mod base_dir;

@@ -1,4 +1,4 @@
-//! The client at the other end: what it is told, what it is asked, and its answers.
+//! The client at the other end of a connection: notifications, requests and responses.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,16 +11,16 @@ use uuid::Uuid;
 
 type PeerAnswer = Result<Value, ErrorObject>;
 
-/// The client at the other end.
+/// The client at the other end of a connection.
 #[derive(Debug)]
 pub(crate) struct ClientPeer {
-    /// What tells its connection from every other.
+    /// Identifies the connection.
     connection_id: Uuid,
     outbox: Outbox,
-    questions: Mutex<PeerRequests>,
+    requests: Mutex<PeerRequests>,
 }
 
-/// What the client was asked and has not answered.
+/// Requests that the client has not answered.
 #[derive(Debug)]
 enum PeerRequests {
     Open { next: u64, waiting: HashMap<u64, oneshot::Sender<PeerAnswer>> },
@@ -32,37 +32,37 @@ impl ClientPeer {
         ClientPeer {
             connection_id: TimeIds.uuid(),
             outbox,
-            questions: Mutex::new(PeerRequests::Open { next: 1, waiting: HashMap::new() }),
+            requests: Mutex::new(PeerRequests::Open { next: 1, waiting: HashMap::new() }),
         }
     }
 
-    /// What tells its connection from every other.
-    pub(crate) fn join_id(&self) -> String {
+    /// The unique id of the connection.
+    pub(crate) fn connection_id(&self) -> String {
         self.connection_id.to_string()
     }
 
-    /// Tells the client something, as fast as it reads; says whether it still does.
+    /// Sends a notification, and waits while the outbox is full; returns whether the client is still connected.
     pub(crate) async fn notify(&self, method: &str, params: Value) -> bool {
         let notification = RpcNotification { method: method.to_owned(), params };
         match self.outbox.send(RpcMessage::Notification(notification)).await {
             Ok(()) => true,
             Err(SendError::Closed) => false,
             Err(SendError::TooLarge { max }) => {
-                tracing::warn!(method, max, "a client is not told something that fits no frame");
+                tracing::warn!(method, max, "dropping a notification that is too large for a frame");
                 true
             }
         }
     }
 
-    /// Asks the client something and waits for its answer, until it leaves.
+    /// Sends a request, and waits for the answer or until the client leaves.
     pub(crate) async fn request(&self, method: &str, params: Value) -> PeerAnswer {
-        let (place, answer) = PeerRequestSlot::take(self)?;
-        let request = RpcRequest { id: RequestId::Number(place.number.into()), method: method.to_owned(), params };
+        let (entry, answer) = PeerRequestEntry::register(self)?;
+        let request = RpcRequest { id: RequestId::Number(entry.number.into()), method: method.to_owned(), params };
         self.outbox.send(RpcMessage::Request(request)).await.map_err(ErrorObject::internal)?;
         answer.await.unwrap_or_else(|_| Err(client_left()))
     }
 
-    /// Answers a call of the client's.
+    /// Answers a call of the client.
     pub(crate) async fn respond(&self, id: Option<RequestId>, outcome: PeerAnswer) {
         let response = RpcMessage::Response(RpcResponse { id: id.clone(), outcome });
         if let Err(SendError::TooLarge { max }) = self.outbox.send(response).await {
@@ -72,27 +72,27 @@ impl ClientPeer {
         }
     }
 
-    /// Takes what the client answered; an answer to nothing is nobody's.
+    /// Passes a response to the request that waits for it; ignores it if there is none.
     pub(crate) fn receive_response(&self, response: RpcResponse) {
         let number = match response.id {
             Some(RequestId::Number(number)) => number.as_u64(),
             Some(RequestId::Text(_)) | None => None,
         };
-        if let PeerRequests::Open { waiting, .. } = &mut *self.questions()
-            && let Some(asked) = number.and_then(|number| waiting.remove(&number))
+        if let PeerRequests::Open { waiting, .. } = &mut *self.lock_requests()
+            && let Some(request) = number.and_then(|number| waiting.remove(&number))
         {
-            // Whoever asked may have lost patience.
-            asked.send(response.outcome).ok();
+            // Fails if the caller no longer waits.
+            request.send(response.outcome).ok();
         }
     }
 
-    /// Ends every question, and lets none be asked any more.
+    /// Ends all pending requests, and refuses new ones.
     pub(crate) fn close(&self) {
-        *self.questions() = PeerRequests::Closed;
+        *self.lock_requests() = PeerRequests::Closed;
     }
 
-    fn questions(&self) -> MutexGuard<'_, PeerRequests> {
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_requests(&self) -> MutexGuard<'_, PeerRequests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,30 +100,30 @@ fn client_left() -> ErrorObject {
     ErrorObject::internal("the client left before it answered")
 }
 
-/// A question's place; dropping it gives the place back.
-struct PeerRequestSlot<'a> {
+/// A request's entry in the pending requests, removed on drop.
+struct PeerRequestEntry<'a> {
     peer: &'a ClientPeer,
     number: u64,
 }
 
-impl<'a> PeerRequestSlot<'a> {
-    fn take(peer: &'a ClientPeer) -> Result<(PeerRequestSlot<'a>, oneshot::Receiver<PeerAnswer>), ErrorObject> {
+impl<'a> PeerRequestEntry<'a> {
+    fn register(peer: &'a ClientPeer) -> Result<(PeerRequestEntry<'a>, oneshot::Receiver<PeerAnswer>), ErrorObject> {
         let (sender, receiver) = oneshot::channel();
-        match &mut *peer.questions() {
+        match &mut *peer.lock_requests() {
             PeerRequests::Open { next, waiting } => {
                 let number = *next;
                 *next += 1;
                 waiting.insert(number, sender);
-                Ok((PeerRequestSlot { peer, number }, receiver))
+                Ok((PeerRequestEntry { peer, number }, receiver))
             }
             PeerRequests::Closed => Err(client_left()),
         }
     }
 }
 
-impl Drop for PeerRequestSlot<'_> {
+impl Drop for PeerRequestEntry<'_> {
     fn drop(&mut self) {
-        if let PeerRequests::Open { waiting, .. } = &mut *self.peer.questions() {
+        if let PeerRequests::Open { waiting, .. } = &mut *self.peer.lock_requests() {
             waiting.remove(&self.number);
         }
     }

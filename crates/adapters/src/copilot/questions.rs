@@ -1,4 +1,4 @@
-//! What only a client can answer: the model's questions, and whether a plan is good.
+//! Asks that a client decides: the model's questions, and plans.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,49 +13,53 @@ use super::session_watcher::SessionWatcher;
 use crate::decision::fallback_decision;
 
 impl SessionWatcher {
-    /// Has an ask decided that this client, or nobody, is there for. Permissions wait for whoever decides on them.
-    pub(super) fn put(&mut self, ask: Ask) {
-        if self.put.contains(&ask.id) {
+    /// Sends a question or a plan to this client if it is the newest client that can answer it. If no client can decide
+    /// on plans, the newest client applies the default. Permissions wait for any client's decision, unless a client has
+    /// allowed every call.
+    pub(super) fn send_ask(&mut self, ask: Ask) {
+        if self.sent_asks.contains(&ask.id) {
             return;
         }
-        let held = Arc::clone(&self.session);
-        let is_mine = |can: Option<Arc<SessionClient>>| can.is_some_and(|member| Arc::ptr_eq(&member, &self.member));
+        let session = Arc::clone(&self.session);
+        let is_mine = |client: Option<Arc<SessionClient>>| {
+            client.is_some_and(|client| Arc::ptr_eq(&client, &self.session_client))
+        };
         let Ask { id, subject, .. } = ask;
-        let member = Arc::clone(&self.member);
-        let session = held.called().to_owned();
+        let client = Arc::clone(&self.session_client);
+        let name = session.name_for_clients().to_owned();
         match subject {
             AskSubject::Permission { .. } => {
-                if held.approves_all.load(Ordering::Acquire) {
+                if session.approves_all.load(Ordering::Acquire) {
                     let decision = AskDecision::Allow { rules: Vec::new(), input: None };
-                    self.put.insert(id.clone());
+                    self.sent_asks.insert(id.clone());
                     self.questions.spawn(async move {
-                        decide(&held, DecideParams { ask: id, decision }).await;
+                        decide(&session, DecideParams { ask: id, decision }).await;
                     });
                 }
             }
             AskSubject::Question { question, choices } => {
-                if is_mine(held.clients.newest_with(|abilities| abilities.user_input)) {
-                    self.put.insert(id.clone());
+                if is_mine(session.clients.newest_with(|capabilities| capabilities.user_input)) {
+                    self.sent_asks.insert(id.clone());
                     self.questions.spawn(async move {
-                        let decision = ask_user(&member, &session, &question, &choices).await;
-                        decide(&held, DecideParams { ask: id, decision }).await;
+                        let decision = ask_user(&client, &name, &question, &choices).await;
+                        decide(&session, DecideParams { ask: id, decision }).await;
                     });
                 }
             }
             subject @ AskSubject::Plan { .. } => {
-                let able = held.clients.newest_with(|abilities| abilities.exit_plan);
-                let nobody = able.is_none();
-                if is_mine(able) {
-                    self.put.insert(id.clone());
+                let capable = session.clients.newest_with(|capabilities| capabilities.exit_plan);
+                let none_capable = capable.is_none();
+                if is_mine(capable) {
+                    self.sent_asks.insert(id.clone());
                     self.questions.spawn(async move {
-                        let decision = ask_plan(&member, &session, &subject).await;
-                        decide(&held, DecideParams { ask: id, decision }).await;
+                        let decision = ask_plan(&client, &name, &subject).await;
+                        decide(&session, DecideParams { ask: id, decision }).await;
                     });
-                } else if nobody && is_mine(held.clients.newest_with(|_| true)) {
+                } else if none_capable && is_mine(session.clients.newest_with(|_| true)) {
                     let decision = subject.default_decision();
-                    self.put.insert(id.clone());
+                    self.sent_asks.insert(id.clone());
                     self.questions.spawn(async move {
-                        decide(&held, DecideParams { ask: id, decision }).await;
+                        decide(&session, DecideParams { ask: id, decision }).await;
                     });
                 }
             }
@@ -63,30 +67,30 @@ impl SessionWatcher {
     }
 }
 
-/// Decides on an ask; says whether the decision was taken as it is. Another client may have decided first.
-pub(crate) async fn decide(held: &HostedSession, DecideParams { ask, decision }: DecideParams) -> bool {
-    let mut is_first = true;
+/// Decides an ask; returns whether the session accepted the decision unchanged. Another client may have decided first.
+pub(crate) async fn decide(session: &HostedSession, DecideParams { ask, decision }: DecideParams) -> bool {
+    let mut is_original = true;
     let mut next = Some(decision);
     while let Some(decision) = next.take() {
         let params = DecideParams { ask: ask.clone(), decision: decision.clone() };
-        match held.call::<Value>(Method::AsksDecide, params).await {
-            Ok(_decided) => return is_first,
+        match session.call::<Value>(Method::AsksDecide, params).await {
+            Ok(_decided) => return is_original,
             Err(error) => {
-                tracing::debug!(%error, "a decision was not taken");
+                tracing::debug!(%error, "the session refused a decision");
                 next = fallback_decision(decision, &error);
             }
         }
-        is_first = false;
+        is_original = false;
     }
     false
 }
 
-async fn ask_user(member: &SessionClient, session: &str, question: &str, choices: &[String]) -> AskDecision {
+async fn ask_user(client: &SessionClient, session: &str, question: &str, choices: &[String]) -> AskDecision {
     let mut params = json!({ "sessionId": session, "question": question, "allowFreeform": choices.is_empty() });
     if !choices.is_empty() {
         params["choices"] = json!(choices);
     }
-    match member.peer.request("userInput.request", params).await {
+    match client.peer.request("userInput.request", params).await {
         Ok(answer) => match answer["answer"].as_str() {
             Some(text) => AskDecision::Reply { text: text.to_owned() },
             None => AskDecision::Deny { message: String::new() },
@@ -95,30 +99,30 @@ async fn ask_user(member: &SessionClient, session: &str, question: &str, choices
     }
 }
 
-async fn ask_plan(member: &SessionClient, session: &str, subject: &AskSubject) -> AskDecision {
+async fn ask_plan(client: &SessionClient, session: &str, subject: &AskSubject) -> AskDecision {
     let AskSubject::Plan { summary, plan, actions, recommended, .. } = subject else {
         return subject.default_decision();
     };
-    let words: Vec<&str> = actions.iter().map(|action| action.as_str()).collect();
+    let action_names: Vec<&str> = actions.iter().map(|action| action.as_str()).collect();
     let params = json!({
         "sessionId": session,
         "summary": summary,
         "planContent": plan,
-        "actions": words,
+        "actions": action_names,
         "recommendedAction": recommended.as_str(),
     });
-    match member.peer.request("exitPlanMode.request", params).await {
+    match client.peer.request("exitPlanMode.request", params).await {
         Ok(answer) => plan_decision(&answer, *recommended),
         Err(error) => AskDecision::Deny { message: error.message },
     }
 }
 
-/// A client's word on a plan.
+/// Reads a client's decision on a plan.
 pub(crate) fn plan_decision(answer: &Value, recommended: PlanAction) -> AskDecision {
     if answer["approved"] != true {
         return AskDecision::Deny { message: answer["feedback"].as_str().unwrap_or_default().to_owned() };
     }
     let chosen = answer["selectedAction"].as_str();
-    let named = |action: &PlanAction| Some(action.as_str()) == chosen;
-    AskDecision::Proceed { action: PlanAction::ALL.into_iter().find(named).unwrap_or(recommended) }
+    let is_chosen = |action: &PlanAction| Some(action.as_str()) == chosen;
+    AskDecision::Proceed { action: PlanAction::ALL.into_iter().find(is_chosen).unwrap_or(recommended) }
 }

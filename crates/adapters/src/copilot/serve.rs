@@ -1,4 +1,4 @@
-//! The process: one client on standard input and output, or many on a port.
+//! Serves one client on standard input and output, or many on a port.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -15,8 +15,8 @@ use super::server::CopilotServer;
 use crate::token::AccessToken;
 use crate::{AdapterExit, SessionHost};
 
-/// Serves clients as the command line says: the one that started this process, or those that show `token` on a port of
-/// this machine.
+/// Serves clients according to the command line: the one that started this process, or those that send `token` on a
+/// local port.
 pub async fn serve(session_host: Arc<dyn SessionHost>, args: Vec<String>, token: Option<String>) -> AdapterExit {
     match (args::read_args(&args), token) {
         (Ok(CopilotTransport::Stdio), _) => serve_on(session_host, tokio::io::stdin(), tokio::io::stdout()).await,
@@ -25,14 +25,14 @@ pub async fn serve(session_host: Arc<dyn SessionHost>, args: Vec<String>, token:
             print_line(&mut std::io::stderr(), &CopilotArgsError::NoToken.to_string());
             AdapterExit::UsageError
         }
-        (Err(misuse), _) => {
-            print_line(&mut std::io::stderr(), &misuse.to_string());
+        (Err(error), _) => {
+            print_line(&mut std::io::stderr(), &error.to_string());
             AdapterExit::UsageError
         }
     }
 }
 
-/// Serves one client on a pair of byte streams. What runs when it leaves is interrupted and can be resumed.
+/// Serves one client on a pair of byte streams. Work that runs when it leaves is interrupted and can be resumed.
 pub async fn serve_on<R, W>(session_host: Arc<dyn SessionHost>, input: R, output: W) -> AdapterExit
 where
     R: AsyncRead + Unpin,
@@ -44,45 +44,45 @@ where
     AdapterExit::Success
 }
 
-/// How many clients may be there at once; more wait to be let in.
-const MAX_VISITS: usize = 64;
+/// How many clients may be connected at once; more must wait.
+const MAX_CLIENTS: usize = 64;
 
-/// How long the machine is left alone after it could not accept a client.
+/// Pause after accepting a client failed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves everybody who connects. Sessions run on when their clients leave.
+/// Serves all clients that connect. Sessions keep running when their clients leave.
 async fn listen(session_host: Arc<dyn SessionHost>, port: u16, token: String) -> AdapterExit {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
     let (listener, port) = match bound.and_then(|listener| Ok((listener.local_addr()?.port(), listener))) {
         Ok((port, listener)) => (listener, port),
         Err(error) => {
-            print_line(&mut std::io::stderr(), &format!("cannot listen on port {port} of this machine: {error}"));
+            print_line(&mut std::io::stderr(), &format!("cannot listen on local port {port}: {error}"));
             return AdapterExit::Failed;
         }
     };
     print_line(&mut std::io::stdout(), &format!("CLI server listening on port {port}"));
     let server = Arc::new(CopilotServer::new(session_host, Some(AccessToken::from_any(&token))));
-    let mut visits = JoinSet::new();
+    let mut clients = JoinSet::new();
     loop {
         tokio::select! {
             () = server.closed() => break,
-            Some(_) = visits.join_next() => {}
-            accepted = listener.accept(), if visits.len() < MAX_VISITS => match accepted {
+            Some(_) = clients.join_next() => {}
+            accepted = listener.accept(), if clients.len() < MAX_CLIENTS => match accepted {
                 Ok((stream, _)) => {
                     let (input, output) = stream.into_split();
-                    visits.spawn(connection::serve_client(Arc::clone(&server), input, output));
+                    clients.spawn(connection::serve_client(Arc::clone(&server), input, output));
                 }
-                // Too many open files, say: it passes when a client leaves.
+                // For example too many open files: that passes when a client leaves.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }
     }
-    while visits.join_next().await.is_some() {}
+    while clients.join_next().await.is_some() {}
     server.shut_down().await;
     AdapterExit::Success
 }
 
-/// Says one line. Nobody may be there to read it, and that is not a reason to stop.
+/// Prints one line. A failure is ignored: there may be no reader.
 fn print_line(to: &mut impl Write, line: &str) {
     writeln!(to, "{line}").and_then(|()| to.flush()).ok();
 }

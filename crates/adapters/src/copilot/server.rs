@@ -1,4 +1,4 @@
-//! What the clients of one process share: where sessions are found, the token, and the sessions that are held.
+//! The state that all clients of one process share: the session host, the token, and the hosted sessions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,18 +13,18 @@ use super::session_clients::SessionClient;
 use crate::SessionHost;
 use crate::token::AccessToken;
 
-/// Where one session is held, or not; whoever opens or leaves it has the lock.
+/// The slot of one session, which may be empty. It is locked while the session is opened or left.
 pub(crate) type SessionSlot = Arc<tokio::sync::Mutex<Option<Arc<HostedSession>>>>;
 
-/// What the clients of one process share.
+/// The state that all clients of one process share.
 pub(crate) struct CopilotServer {
     pub(crate) host: Arc<dyn SessionHost>,
-    /// The base directory that its clients keep their sessions apart by.
+    /// The base directory that separates its clients' sessions.
     pub(crate) base_dir: ClientBaseDir,
     token: Option<AccessToken>,
-    rooms: Mutex<HashMap<SessionId, SessionSlot>>,
+    slots: Mutex<HashMap<SessionId, SessionSlot>>,
     closing: CancellationToken,
-    /// What waits for a session that nobody watches to come to rest.
+    /// Tasks that wait until a session without clients is idle.
     lingering: TaskTracker,
 }
 
@@ -34,67 +34,67 @@ impl CopilotServer {
             base_dir: ClientBaseDir::from_variable(session_host.variable("COPILOT_HOME")),
             host: session_host,
             token,
-            rooms: Mutex::default(),
+            slots: Mutex::default(),
             closing: CancellationToken::new(),
             lingering: TaskTracker::new(),
         }
     }
 
-    /// Whether clients must show a token first.
+    /// Whether clients must send a token first.
     pub(crate) fn asks_for_token(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Whether this is the token, if there is one.
-    pub(crate) fn accepts_token(&self, word: Option<&str>) -> bool {
-        self.token.as_ref().is_none_or(|token| word.is_some_and(|word| token.matches(word.as_bytes())))
+    /// Whether this token is right, or none is needed.
+    pub(crate) fn accepts_token(&self, text: Option<&str>) -> bool {
+        self.token.as_ref().is_none_or(|token| text.is_some_and(|text| token.matches(text.as_bytes())))
     }
 
-    /// Where a session is held.
+    /// The slot of a session.
     pub(crate) fn slot(&self, id: SessionId) -> SessionSlot {
-        Arc::clone(self.rooms().entry(id).or_default())
+        Arc::clone(self.lock_slots().entry(id).or_default())
     }
 
-    /// A client leaves a session. One that nobody watches any more is left as soon as it is at rest: until then it runs
-    /// on, and can be come back to.
-    pub(crate) async fn client_left(self: &Arc<Self>, held: &Arc<HostedSession>, member: &Arc<SessionClient>) {
-        if !held.is_busy() {
-            // The client is still there to be told by hooks that the session ends.
-            self.retire(held, Some(member)).await;
+    /// Removes a client from a session. A session without clients is left as soon as it is idle; until then it runs on,
+    /// and clients can rejoin it.
+    pub(crate) async fn client_left(self: &Arc<Self>, session: &Arc<HostedSession>, client: &Arc<SessionClient>) {
+        if !session.is_busy() {
+            // Before the client is removed, so that its hooks can still see the end of the session.
+            self.retire(session, Some(client)).await;
         }
-        held.clients.remove(member);
-        if !held.is_busy() {
+        session.clients.remove(client);
+        if !session.is_busy() {
             return;
         }
-        let (server, held) = (Arc::clone(self), Arc::clone(held));
+        let (server, session) = (Arc::clone(self), Arc::clone(session));
         self.lingering.spawn(async move {
             tokio::select! {
-                () = held.wait_until_quiet() => server.retire(&held, None).await,
+                () = session.wait_until_quiet() => server.retire(&session, None).await,
                 () = server.closing.cancelled() => {}
             }
         });
     }
 
-    /// Leaves a session unless somebody else watches it.
-    async fn retire(&self, held: &Arc<HostedSession>, last: Option<&Arc<SessionClient>>) {
-        let room = self.slot(held.id());
-        let mut place = room.lock().await;
-        if held.clients.is_only(last) && place.as_ref().is_some_and(|there| Arc::ptr_eq(there, held)) {
-            *place = None;
-            held.leave().await;
+    /// Leaves a session unless another client watches it.
+    async fn retire(&self, session: &Arc<HostedSession>, last: Option<&Arc<SessionClient>>) {
+        let slot = self.slot(session.id());
+        let mut current = slot.lock().await;
+        if session.clients.is_only(last) && current.as_ref().is_some_and(|hosted| Arc::ptr_eq(hosted, session)) {
+            *current = None;
+            session.leave().await;
         }
     }
 
-    /// Leaves a session whoever watches it.
+    /// Leaves a session even if clients watch it.
     pub(crate) async fn evict(&self, id: SessionId) {
-        let room = self.rooms().get(&id).cloned();
-        let Some(room) = room else { return };
-        if let Some(held) = room.lock().await.take() {
-            held.leave().await;
+        let slot = self.lock_slots().get(&id).cloned();
+        let Some(slot) = slot else { return };
+        if let Some(session) = slot.lock().await.take() {
+            session.leave().await;
         }
     }
 
-    /// Ends the server once what is being answered is answered.
+    /// Ends the server after the current calls are answered.
     pub(crate) fn close(&self) {
         self.closing.cancel();
     }
@@ -103,18 +103,18 @@ impl CopilotServer {
         self.closing.cancelled().await;
     }
 
-    /// Leaves every session: what runs is interrupted and can be resumed.
+    /// Leaves every session: running work is interrupted and can be resumed.
     pub(crate) async fn shut_down(&self) {
         self.closing.cancel();
         self.lingering.close();
         self.lingering.wait().await;
-        let ids: Vec<SessionId> = self.rooms().keys().copied().collect();
+        let ids: Vec<SessionId> = self.lock_slots().keys().copied().collect();
         for id in ids {
             self.evict(id).await;
         }
     }
 
-    fn rooms(&self) -> MutexGuard<'_, HashMap<SessionId, SessionSlot>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_slots(&self) -> MutexGuard<'_, HashMap<SessionId, SessionSlot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The clients of one session. What the session wants of its program goes to whoever of them can do it.
+//! The clients of one session. Requests of the session go to a client with the required capability.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::peer::ClientPeer;
 
-/// What a client said it can do for a session.
+/// What a client declared that it can do for a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCapabilities {
     /// It answers the model's questions.
@@ -20,7 +20,7 @@ pub(crate) struct ClientCapabilities {
     pub(crate) exit_plan: bool,
     /// It has hooks.
     pub(crate) hooks: bool,
-    /// It wants text as it comes.
+    /// It wants streamed text.
     pub(crate) streaming: bool,
 }
 
@@ -30,19 +30,19 @@ pub(crate) struct SessionClient {
     pub(crate) peer: Arc<ClientPeer>,
     pub(crate) capabilities: ClientCapabilities,
     events: mpsc::Sender<EphemeralEvent>,
-    /// Says that it must look at what waits for a client: it was late for an aside, or another client has left.
+    /// Notified when it must check for pending requests: it missed an ephemeral event, or another client has left.
     recheck: Notify,
 }
 
-/// Something that clients are told besides what the log says.
+/// An event that is sent to clients but is not in the log.
 #[derive(Debug, Clone)]
 pub(crate) struct EphemeralEvent {
     pub(crate) id: Uuid,
     /// The event's type.
     pub(crate) kind: &'static str,
-    /// What it says.
+    /// The event's data.
     pub(crate) content: Value,
-    /// The call that must be told of first.
+    /// The call that must be announced first.
     pub(crate) after: Option<(TaskId, CallId)>,
 }
 
@@ -52,19 +52,19 @@ impl EphemeralEvent {
     }
 }
 
-/// How many asides wait for a client that is late; it misses the rest.
-const HELD: usize = 256;
+/// How many ephemeral events are buffered for a slow client; it misses further ones.
+const EVENT_BUFFER: usize = 256;
 
 impl SessionClient {
     pub(crate) fn new(
         peer: Arc<ClientPeer>,
-        abilities: ClientCapabilities,
+        capabilities: ClientCapabilities,
     ) -> (Arc<SessionClient>, mpsc::Receiver<EphemeralEvent>) {
-        let (asides, receiver) = mpsc::channel(HELD);
-        (Arc::new(SessionClient { peer, capabilities: abilities, events: asides, recheck: Notify::new() }), receiver)
+        let (events, receiver) = mpsc::channel(EVENT_BUFFER);
+        (Arc::new(SessionClient { peer, capabilities, events, recheck: Notify::new() }), receiver)
     }
 
-    /// Ends when the client must look at what waits, however long ago that was said.
+    /// Waits until the client must check for pending requests; earlier notifications count.
     pub(crate) async fn recheck_requested(&self) {
         self.recheck.notified().await;
     }
@@ -74,7 +74,7 @@ impl SessionClient {
 #[derive(Debug, Default)]
 pub(crate) struct SessionClients {
     members: Mutex<Vec<Arc<SessionClient>>>,
-    /// Whether the session has had a client with hooks since one came who wants none.
+    /// Whether a client with hooks was connected when the last client joined.
     had_hooks: AtomicBool,
 }
 
@@ -85,32 +85,32 @@ impl SessionClients {
         self.had_hooks.store(members.iter().any(|member| member.capabilities.hooks), Ordering::Release);
     }
 
-    /// Whether a client that had hooks has left, and nobody came in its place.
+    /// Whether the client with hooks has left, and no other client has joined since.
     pub(crate) fn has_lost_hooks(&self) -> bool {
-        self.had_hooks.load(Ordering::Acquire) && self.newest_with(|abilities| abilities.hooks).is_none()
+        self.had_hooks.load(Ordering::Acquire) && self.newest_with(|capabilities| capabilities.hooks).is_none()
     }
 
     pub(crate) fn remove(&self, member: &Arc<SessionClient>) {
         let mut members = self.members();
         members.retain(|other| !Arc::ptr_eq(other, member));
-        // What the others left to this one is theirs now.
+        // The remaining clients may have to take over its pending requests.
         members.iter().for_each(|other| other.recheck.notify_one());
     }
 
-    /// Whether nobody is there but this client.
+    /// Whether there is no client other than this one.
     pub(crate) fn is_only(&self, member: Option<&Arc<SessionClient>>) -> bool {
-        self.members().iter().all(|there| member.is_some_and(|member| Arc::ptr_eq(there, member)))
+        self.members().iter().all(|other| member.is_some_and(|member| Arc::ptr_eq(other, member)))
     }
 
-    /// The client that came last of those that can do something.
+    /// The newest client with a capability.
     pub(crate) fn newest_with(&self, can: impl Fn(&ClientCapabilities) -> bool) -> Option<Arc<SessionClient>> {
         self.members().iter().rev().find(|member| can(&member.capabilities)).cloned()
     }
 
-    /// Tells every client something that the log does not say. Nobody waits for a client that does not read.
-    pub(crate) fn broadcast(&self, aside: &EphemeralEvent) {
+    /// Sends an event that is not in the log to every client, without waiting for clients that do not read.
+    pub(crate) fn broadcast(&self, event: &EphemeralEvent) {
         for member in self.members().iter() {
-            if let Err(mpsc::error::TrySendError::Full(_)) = member.events.try_send(aside.clone()) {
+            if let Err(mpsc::error::TrySendError::Full(_)) = member.events.try_send(event.clone()) {
                 member.recheck.notify_one();
             }
         }

@@ -1,5 +1,5 @@
-//! What clients call their sessions. Bosun's ids are UUIDs, and clients may give any word: a word has one UUID, always
-//! the same, and the session keeps the word beside its log, so that every client is told it as it was given.
+//! The clients' names for sessions. Bosun's ids are UUIDs, but clients can choose any name: each name maps to a fixed
+//! UUID, and the name is stored next to the session's log, so that every client sees it as it was given.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,23 +12,23 @@ use uuid::Builder;
 
 use crate::{session_id, session_uuid};
 
-/// Most bytes of a name.
+/// Maximum bytes of a name.
 const LONGEST: usize = 256;
 
-/// What is hashed before a name, so that nothing else gives the same UUID.
-const FAMILY: &[u8] = b"a session's name\0";
+/// A prefix that is hashed with a name, so that no other hash gives the same UUID.
+const HASH_PREFIX: &[u8] = b"a session's name\0";
 
-/// The session that a client means: by a UUID, by an id of Bosun's, or by the name that it gave the session.
+/// Resolves a session from a UUID, an id of Bosun, or a client's name.
 pub(crate) fn resolve_session(text: &str) -> Option<SessionId> {
     session_id(text).or_else(|| is_name(text).then(|| session_from_name(text)))
 }
 
-/// What clients are told that a session is called.
+/// The session's name for clients.
 pub(crate) fn session_name(home: &Home, id: SessionId) -> String {
     saved_name(home, id).unwrap_or_else(|| session_uuid(id).to_string())
 }
 
-/// Keeps what a client calls a session, unless its id says so.
+/// Stores a client's name for a session, unless it is the UUID.
 pub(crate) fn save_name(home: &Home, id: SessionId, text: &str) -> io::Result<()> {
     if text == session_uuid(id).to_string() { Ok(()) } else { fs::write(name_file(home, id), text) }
 }
@@ -36,7 +36,7 @@ pub(crate) fn save_name(home: &Home, id: SessionId, text: &str) -> io::Result<()
 fn saved_name(home: &Home, id: SessionId) -> Option<String> {
     let mut text = String::new();
     File::open(name_file(home, id)).ok()?.take(LONGEST as u64).read_to_string(&mut text).ok()?;
-    // Whatever was put there means this session, or nothing.
+    // Ignore a name that does not map to this session.
     (resolve_session(&text) == Some(id)).then_some(text)
 }
 
@@ -49,7 +49,7 @@ fn is_name(text: &str) -> bool {
 }
 
 fn session_from_name(text: &str) -> SessionId {
-    let digest = Sha256::new().chain_update(FAMILY).chain_update(text).finalize();
+    let digest = Sha256::new().chain_update(HASH_PREFIX).chain_update(text).finalize();
     let mut bytes = [0; 16];
     bytes.iter_mut().zip(digest).for_each(|(byte, other)| *byte = other);
     SessionId::new(Builder::from_custom_bytes(bytes).into_uuid())

@@ -1,4 +1,4 @@
-//! From `session.create` and `session.resume` to options of Bosun's own.
+//! Translates `session.create` and `session.resume` into Bosun's options.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,56 +18,56 @@ use crate::OpenRequest;
 use crate::flags::{RunFlags, effort};
 use crate::managed::{self, ManagedPolicy};
 
-/// What a client asks for with a session.
+/// The parameters of `session.create` or `session.resume`.
 pub(crate) struct CopilotSessionParams<'a>(pub(crate) &'a Value);
 
 impl CopilotSessionParams<'_> {
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
-        let wants = |name: &str| self.0[name].as_bool().unwrap_or(false);
+        let flag = |name: &str| self.0[name].as_bool().unwrap_or(false);
         ClientCapabilities {
-            user_input: wants("requestUserInput"),
-            exit_plan: wants("requestExitPlanMode"),
-            hooks: wants("hooks"),
-            streaming: wants("streaming"),
+            user_input: flag("requestUserInput"),
+            exit_plan: flag("requestExitPlanMode"),
+            hooks: flag("hooks"),
+            streaming: flag("streaming"),
         }
     }
 
-    /// The model that is wanted, unless the client leaves that to Bosun.
+    /// The requested model, unless the client leaves the choice to Bosun.
     pub(crate) fn model(&self) -> Option<&str> {
         self.0["model"].as_str().filter(|model| !model.is_empty() && *model != "auto")
     }
 
-    /// Whether another model may answer when the wanted one is not to be had: clients name models of a service that
-    /// Bosun may know nothing of.
+    /// Whether another model may be used if the requested one is not available: clients name models of a service that
+    /// may not be configured in Bosun.
     pub(crate) fn allows_other_model(&self) -> bool {
         self.0["provider"].is_null() && self.model().is_some_and(|model| !model.contains('/'))
     }
 
-    /// The order of such a session, with this model.
+    /// Builds the request to open the session with this model.
     pub(crate) fn open_request(
         &self,
         start: SessionStart,
         id: SessionId,
-        called: &str,
+        name: &str,
         model: Option<&str>,
-        audience: &Arc<SessionClients>,
-        bench: &Arc<PendingToolCalls>,
+        clients: &Arc<SessionClients>,
+        tool_calls: &Arc<PendingToolCalls>,
     ) -> Result<OpenRequest, ErrorObject> {
-        let mut order = OpenRequest::new(start);
+        let mut request = OpenRequest::new(start);
         if start == SessionStart::New {
-            order.id = Some(id);
+            request.id = Some(id);
         }
-        order.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
-        order.flags = self.flags(model);
-        order.flags.extend(self.policy()?);
-        order.client_extensions = ClientExtensions {
-            tools: self.tools(called, bench)?,
+        request.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
+        request.flags = self.flags(model);
+        request.flags.extend(self.policy()?);
+        request.client_extensions = ClientExtensions {
+            tools: self.tools(name, tool_calls)?,
             hooks: hook_specs(),
-            hook_driver: Some(Arc::new(ClientHooks::new(called.to_owned(), Arc::clone(audience)))),
+            hook_driver: Some(Arc::new(ClientHooks::new(name.to_owned(), Arc::clone(clients)))),
             system: self.system(),
         };
-        provider::apply(&mut order, self.0)?;
-        Ok(order)
+        provider::apply(&mut request, self.0)?;
+        Ok(request)
     }
 
     fn flags(&self, model: Option<&str>) -> Vec<String> {
@@ -86,12 +86,12 @@ impl CopilotSessionParams<'_> {
         flags.into_args()
     }
 
-    /// The policy that the client is managed by.
+    /// The client's managed settings.
     pub(crate) fn managed_policy(&self) -> Result<ManagedPolicy, ErrorObject> {
         match &self.0["managedSettings"] {
             Value::Null if self.0["enableManagedSettings"] == true => {
                 let why =
-                    "`enableManagedSettings` without `managedSettings` is not served: there is no policy to be had";
+                    "`enableManagedSettings` without `managedSettings` is not supported: there is no policy to load";
                 Err(ErrorObject::internal(managed::refusal(why.into())))
             }
             Value::Null => Ok(ManagedPolicy::default()),
@@ -99,13 +99,13 @@ impl CopilotSessionParams<'_> {
         }
     }
 
-    /// The rules of that policy.
+    /// The rules of the managed settings, as Bosun's flags.
     fn policy(&self) -> Result<Vec<String>, ErrorObject> {
         let ManagedPolicy { deny, ask, .. } = self.managed_policy()?;
         let mut flags = RunFlags::default();
         for (flag, effect, texts) in [("--deny", RuleEffect::Deny, deny), ("--ask", RuleEffect::Ask, ask)] {
             for text in texts {
-                let why = || managed::refusal(format!("the managed rule `{text}` cannot be read"));
+                let why = || managed::refusal(format!("invalid managed rule `{text}`"));
                 let rule = translate_policy_rule(effect, &text).ok_or_else(|| ErrorObject::internal(why()))?;
                 flags.put(flag, Some(rule));
             }
@@ -113,7 +113,7 @@ impl CopilotSessionParams<'_> {
         Ok(flags.into_args())
     }
 
-    /// The client's agents, as `--agents` takes them.
+    /// The client's agents, in the syntax of `--agents`.
     fn agents(&self) -> Option<String> {
         let agents: Map<String, Value> = list(&self.0["customAgents"])
             .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent_definition(agent))))
@@ -121,13 +121,13 @@ impl CopilotSessionParams<'_> {
         (!agents.is_empty()).then(|| Value::Object(agents).to_string())
     }
 
-    /// What the client calls its agents, by the agents' names.
+    /// The client's display names of its agents, by agent name.
     pub(crate) fn titles(&self) -> impl Iterator<Item = (String, String)> {
         list(&self.0["customAgents"])
             .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent["displayName"].as_str()?.to_owned())))
     }
 
-    /// The tools of Bosun's own that are not to be used.
+    /// Bosun's own tools that the client excludes.
     fn denied_tools(&self) -> Vec<String> {
         let (available, excluded) = self.filters();
         let own = own_tools();
@@ -137,20 +137,20 @@ impl CopilotSessionParams<'_> {
         own.into_iter().filter(|name| !is_wanted(name)).collect()
     }
 
-    fn tools(&self, called: &str, bench: &Arc<PendingToolCalls>) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
+    fn tools(&self, session: &str, tool_calls: &Arc<PendingToolCalls>) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
         let (available, excluded) = self.filters();
         let cwd = self.0["workingDirectory"].as_str().map(str::to_owned);
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        for given in list(&self.0["tools"]) {
-            let name = given["name"].as_str().unwrap_or_default();
-            let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-            if name.is_empty() || name.len() > 64 || !name.chars().all(is_word) {
-                let why = format!("`{name}` is not a tool's name: letters, digits, _ and -, at most 64");
+        for tool in list(&self.0["tools"]) {
+            let name = tool["name"].as_str().unwrap_or_default();
+            let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            if name.is_empty() || name.len() > 64 || !name.chars().all(is_valid) {
+                let why = format!("invalid tool name `{name}`: use letters, digits, _ and -, at most 64");
                 return Err(ErrorObject::bad_params(why));
             }
             let is_available = available.as_ref().is_none_or(|available| available.has_custom(name));
             if is_available && !excluded.has_custom(name) {
-                tools.push(Arc::new(ClientTool::new(given, called.to_owned(), cwd.clone(), Arc::clone(bench))));
+                tools.push(Arc::new(ClientTool::new(tool, session.to_owned(), cwd.clone(), Arc::clone(tool_calls))));
             }
         }
         Ok(tools)
@@ -162,13 +162,13 @@ impl CopilotSessionParams<'_> {
     }
 
     fn system(&self) -> SystemText {
-        let given = &self.0["systemMessage"];
-        let content = given["content"].as_str().unwrap_or_default();
-        let sections = given["sections"].as_object().into_iter().flat_map(Map::values);
+        let message = &self.0["systemMessage"];
+        let content = message["content"].as_str().unwrap_or_default();
+        let sections = message["sections"].as_object().into_iter().flat_map(Map::values);
         let added = sections
             .filter(|section| matches!(section["action"].as_str(), Some("replace" | "append" | "prepend")))
             .filter_map(|section| section["content"].as_str());
-        match given["mode"].as_str() {
+        match message["mode"].as_str() {
             Some("replace") if !content.is_empty() => SystemText::Replaced(content.to_owned()),
             Some("customize") => appended(added.chain([content])),
             _append => appended([content].into_iter()),
@@ -176,8 +176,7 @@ impl CopilotSessionParams<'_> {
     }
 }
 
-/// A rule that forbids, in our words, whichever family's words it is in. One that cannot be kept to the letter is kept
-/// on the safe side.
+/// Translates an ask or deny rule of either SDK family. A rule that cannot be translated exactly becomes stricter.
 fn translate_policy_rule(effect: RuleEffect, text: &str) -> Option<String> {
     let (name, pattern) = text.split_once('(').map_or((text, None), |(name, rest)| (name, Some(rest)));
     let name = match name.trim() {
@@ -213,10 +212,10 @@ fn agent_definition(agent: &Value) -> Value {
     definition
 }
 
-/// The tools that work on files, run programs, reach the network or start agents.
+/// Bosun's tools that work on files, run programs, use the network, start agents or ask the user.
 fn own_tools() -> Vec<String> {
-    let everyday = tools::builtin_tools().into_iter().map(|tool| tool.spec().name.to_string());
-    everyday.chain(["task".to_owned(), "ask_user".to_owned()]).collect()
+    let builtin = tools::builtin_tools().into_iter().map(|tool| tool.spec().name.to_string());
+    builtin.chain(["task".to_owned(), "ask_user".to_owned()]).collect()
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

@@ -1,4 +1,4 @@
-//! One client's view of one session: it is told of everything in order, and asked what only it can answer.
+//! Sends one session's events to one client, in order, and the asks that this client must answer.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use super::hosted_session::HostedSession;
 use super::idle::{IdleReport, IdleTracker};
 use super::session_clients::{EphemeralEvent, SessionClient};
 
-/// What a watch is begun with.
+/// What a watcher starts with.
 pub(crate) struct WatcherStart {
     pub(crate) session: Arc<HostedSession>,
-    pub(crate) member: Arc<SessionClient>,
+    pub(crate) session_client: Arc<SessionClient>,
     pub(crate) ephemeral_events: mpsc::Receiver<EphemeralEvent>,
-    /// It knows what the client is not told.
+    /// It has already read the entries that are not sent to the client.
     pub(crate) translator: EventTranslator,
-    /// Whether the client is told that the session was taken up again.
+    /// Whether the client receives an event for the resumption of the session.
     pub(crate) tells_resume: bool,
 }
 
-/// One client's view of one session.
+/// Sends one session's events to one client.
 pub(crate) struct SessionWatcher {
     pub(super) session: Arc<HostedSession>,
-    pub(super) member: Arc<SessionClient>,
+    pub(super) session_client: Arc<SessionClient>,
     translator: EventTranslator,
     tells_resume: bool,
-    /// Asides whose call was not told of yet.
+    /// Ephemeral events whose call has not been announced yet.
     early: Vec<EphemeralEvent>,
-    /// The message that is being streamed, by its task and turn.
+    /// The messages that are being streamed, by task and turn.
     streamed: HashSet<(TaskId, Turn)>,
-    /// Calls of the client's tools that it was told of.
+    /// Calls of client tools that were announced to the client.
     announced: HashSet<Uuid>,
-    /// Asks that were put to the client.
-    pub(super) put: HashSet<AskId>,
+    /// Asks that were sent to the client.
+    pub(super) sent_asks: HashSet<AskId>,
     idle: IdleTracker,
     pub(super) questions: JoinSet<()>,
 }
@@ -61,46 +61,46 @@ impl SessionWatcher {
     pub(crate) fn new(
         start: WatcherStart,
     ) -> (SessionWatcher, mpsc::Receiver<EphemeralEvent>, watch::Receiver<IdleReport>) {
-        let WatcherStart { session: held, member, ephemeral_events: asides, translator, tells_resume } = start;
-        let (resting, rests) = IdleTracker::new();
-        let watch = SessionWatcher {
-            session: held,
-            member,
+        let WatcherStart { session, session_client: member, ephemeral_events, translator, tells_resume } = start;
+        let (idle, reports) = IdleTracker::new();
+        let watcher = SessionWatcher {
+            session,
+            session_client: member,
             translator,
             tells_resume,
             early: Vec::new(),
             streamed: HashSet::new(),
             announced: HashSet::new(),
-            put: HashSet::new(),
-            idle: resting,
+            sent_asks: HashSet::new(),
+            idle,
             questions: JoinSet::new(),
         };
-        (watch, asides, rests)
+        (watcher, ephemeral_events, reports)
     }
 
-    /// Tells the client of everything until it or the session is gone.
-    pub(crate) async fn run(mut self, mut asides: mpsc::Receiver<EphemeralEvent>) {
+    /// Runs until the client or the session is gone.
+    pub(crate) async fn run(mut self, mut ephemeral_events: mpsc::Receiver<EphemeralEvent>) {
         let (client, mut notifications) = match self.session.connect().await {
-            Ok(link) => link,
-            Err(error) => return tracing::warn!(%error, "a session cannot be watched"),
+            Ok(connection) => connection,
+            Err(error) => return tracing::warn!(%error, "cannot watch a session"),
         };
-        // Only a client that has left ends it early.
-        let _gone = self.follow(&client, &mut notifications, &mut asides).await;
+        // Fails only if the client has left.
+        let _gone = self.follow(&client, &mut notifications, &mut ephemeral_events).await;
     }
 
     async fn follow(
         &mut self,
         client: &RpcClient,
         notifications: &mut Notifications,
-        asides: &mut mpsc::Receiver<EphemeralEvent>,
+        ephemeral_events: &mut mpsc::Receiver<EphemeralEvent>,
     ) -> Result<(), WatcherGone> {
         self.replay_pending().await?;
         let from = SubscribeParams::after(self.translator.seq());
         if let Err(error) = client.call::<Value>(Method::EventsSubscribe, from).await {
-            tracing::warn!(%error, "a session cannot be watched");
+            tracing::warn!(%error, "cannot watch a session");
             return Ok(());
         }
-        let member = Arc::clone(&self.member);
+        let member = Arc::clone(&self.session_client);
         loop {
             tokio::select! {
                 biased;
@@ -108,14 +108,14 @@ impl SessionWatcher {
                     Ok(notification) => self.handle_notification(notification).await?,
                     Err(_closed) => return Ok(()),
                 },
-                Some(aside) = asides.recv() => self.send_ephemeral(aside).await?,
+                Some(event) = ephemeral_events.recv() => self.send_ephemeral(event).await?,
                 () = member.recheck_requested() => self.recheck().await?,
                 Some(_) = self.questions.join_next() => {}
             }
         }
     }
 
-    /// What waited before the client came: it is told again of whatever needs an answer.
+    /// Sends the client everything that was waiting for an answer before it connected.
     async fn replay_pending(&mut self) -> Result<(), WatcherGone> {
         if self.translator.seq() == 0 {
             return Ok(());
@@ -123,36 +123,36 @@ impl SessionWatcher {
         self.announce_tool_calls().await?;
         let open = self.session.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
         for row in open.map(|open| open.asks).unwrap_or_default() {
-            // What is asked from now on is told as an event.
+            // Newer asks are sent as events.
             if !self.translator.has_asked(&row.ask.id) {
                 continue;
             }
-            let wire = self.translator.question(&row.ask);
-            self.send_event(CopilotEvent { ephemeral: true, ..wire }).await?;
-            self.put(row.ask);
+            let event = self.translator.ask_event(&row.ask);
+            self.send_event(CopilotEvent { ephemeral: true, ..event }).await?;
+            self.send_ask(row.ask);
         }
         Ok(())
     }
 
-    /// Takes over what another client was to answer, and what this one was not told of.
+    /// Takes over requests that another client should have answered, or that this one missed.
     async fn recheck(&mut self) -> Result<(), WatcherGone> {
         self.announce_tool_calls().await?;
         let open = self.session.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
         for row in open.map(|open| open.asks).unwrap_or_default() {
-            // What it has not heard of yet is put to it when it does.
+            // Asks that are not announced yet are sent when they are.
             if self.translator.has_asked(&row.ask.id) {
-                self.put(row.ask);
+                self.send_ask(row.ask);
             }
         }
         Ok(())
     }
 
-    /// Tells of every call that waits for a client and that this one was not told of.
+    /// Announces every pending tool call that this client has not seen.
     async fn announce_tool_calls(&mut self) -> Result<(), WatcherGone> {
-        let waiting = self.session.tool_calls.pending_events();
-        self.announced.retain(|id| waiting.iter().any(|aside| aside.id == *id));
-        for aside in waiting {
-            self.send_ephemeral(aside).await?;
+        let pending = self.session.tool_calls.pending_events();
+        self.announced.retain(|id| pending.iter().any(|event| event.id == *id));
+        for event in pending {
+            self.send_ephemeral(event).await?;
         }
         Ok(())
     }
@@ -165,11 +165,11 @@ impl SessionWatcher {
             "event" => match serde_json::from_value(params) {
                 Ok(envelope) => self.event(envelope).await,
                 Err(error) => {
-                    tracing::warn!(%error, "an event is not understood");
+                    tracing::warn!(%error, "cannot read an event");
                     Ok(())
                 }
             },
-            "text" if self.member.capabilities.streaming => match serde_json::from_value(params) {
+            "text" if self.session_client.capabilities.streaming => match serde_json::from_value(params) {
                 Ok(text) => self.text(text).await,
                 Err(_) => Ok(()),
             },
@@ -192,15 +192,15 @@ impl SessionWatcher {
             self.send(event).await?;
         }
         if let Some(ask) = ask {
-            self.put(ask);
+            self.send_ask(ask);
         }
-        for aside in std::mem::take(&mut self.early) {
-            self.send_ephemeral(aside).await?;
+        for event in std::mem::take(&mut self.early) {
+            self.send_ephemeral(event).await?;
         }
         Ok(())
     }
 
-    /// Keeps what is told of later; gives what the entry asks.
+    /// Updates the state from a log entry; returns the ask that it opens.
     fn track(&mut self, envelope: &Envelope) -> Option<Ask> {
         self.idle.observe_entry(envelope, self.translator.is_root(envelope.entry.task));
         match &envelope.entry.event {
@@ -214,16 +214,16 @@ impl SessionWatcher {
     }
 
     async fn text(&mut self, TextNotification { task, turn, text }: TextNotification) -> Result<(), WatcherGone> {
-        let whose = (!self.translator.is_root(task)).then_some(task);
+        let agent = (!self.translator.is_root(task)).then_some(task);
         let message = message_id(task, turn);
         if self.streamed.insert((task, turn)) {
             self.send_event(
-                CopilotEvent::transient("assistant.message_start", json!({ "messageId": message })).for_agent(whose),
+                CopilotEvent::transient("assistant.message_start", json!({ "messageId": message })).for_agent(agent),
             )
             .await?;
         }
         let content = json!({ "messageId": message, "deltaContent": text });
-        self.send_event(CopilotEvent::transient("assistant.message_delta", content).for_agent(whose)).await
+        self.send_event(CopilotEvent::transient("assistant.message_delta", content).for_agent(agent)).await
     }
 
     async fn status(&mut self, status: StatusView) -> Result<(), WatcherGone> {
@@ -242,26 +242,28 @@ impl SessionWatcher {
         Ok(())
     }
 
-    async fn send_ephemeral(&mut self, aside: EphemeralEvent) -> Result<(), WatcherGone> {
-        let is_early = aside.after.as_ref().is_some_and(|(task, call)| !self.translator.has_call_begun(*task, call));
+    async fn send_ephemeral(&mut self, ephemeral: EphemeralEvent) -> Result<(), WatcherGone> {
+        let is_early =
+            ephemeral.after.as_ref().is_some_and(|(task, call)| !self.translator.has_call_begun(*task, call));
         if is_early {
-            self.early.push(aside);
+            self.early.push(ephemeral);
             return Ok(());
         }
-        if aside.after.is_some() && !self.announced.insert(aside.id) {
+        if ephemeral.after.is_some() && !self.announced.insert(ephemeral.id) {
             return Ok(());
         }
-        let event = self.translator.unlogged_event(CopilotEvent::transient(aside.kind, aside.content), aside.id);
+        let event = CopilotEvent::transient(ephemeral.kind, ephemeral.content);
+        let event = self.translator.unlogged_event(event, ephemeral.id);
         self.send(event).await
     }
 
-    async fn send_event(&self, wire: CopilotEvent) -> Result<(), WatcherGone> {
-        let event = self.translator.unlogged_event(wire, TimeIds.uuid());
+    async fn send_event(&self, event: CopilotEvent) -> Result<(), WatcherGone> {
+        let event = self.translator.unlogged_event(event, TimeIds.uuid());
         self.send(event).await
     }
 
     async fn send(&self, event: Value) -> Result<(), WatcherGone> {
-        let told = json!({ "sessionId": self.session.called(), "event": event });
-        if self.member.peer.notify("session.event", told).await { Ok(()) } else { Err(WatcherGone) }
+        let params = json!({ "sessionId": self.session.name_for_clients(), "event": event });
+        if self.session_client.peer.notify("session.event", params).await { Ok(()) } else { Err(WatcherGone) }
     }
 }

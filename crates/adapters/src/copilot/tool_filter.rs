@@ -1,30 +1,30 @@
-//! Lists of tools as clients write them.
+//! Lists of tools in the SDK's format.
 
 use hooks::tool_names;
 use protocol::HookDialect;
 use serde_json::Value;
 
-/// A list of tools: names, alone or after where they are from.
+/// A list of tool names, each with an optional source before a colon.
 #[derive(Debug, Default)]
 pub(crate) struct ToolFilter(Vec<(Option<String>, String)>);
 
 impl ToolFilter {
-    pub(crate) fn read(given: &Value) -> ToolFilter {
+    pub(crate) fn read(list: &Value) -> ToolFilter {
         let entry = |text: &str| match text.split_once(':') {
             Some((source, name)) => (Some(source.to_owned()), name.to_owned()),
             None => (None, text.to_owned()),
         };
-        ToolFilter(given.as_array().into_iter().flatten().filter_map(Value::as_str).map(entry).collect())
+        ToolFilter(list.as_array().into_iter().flatten().filter_map(Value::as_str).map(entry).collect())
     }
 
-    /// Whether it lists a tool of Bosun's own, by our name for it.
+    /// Whether it lists one of Bosun's tools, given by Bosun's name.
     pub(crate) fn has_own(&self, name: &str) -> bool {
-        self.names("builtin").any(|wanted| wanted == "*" || own_tool_name(wanted) == name)
+        self.names("builtin").any(|listed| listed == "*" || own_tool_name(listed) == name)
     }
 
-    /// Whether it lists a tool of the client's, which only the client has a name for.
+    /// Whether it lists a tool of the client.
     pub(crate) fn has_custom(&self, name: &str) -> bool {
-        self.names("custom").any(|wanted| wanted == "*" || wanted == name)
+        self.names("custom").any(|listed| listed == "*" || listed == name)
     }
 
     fn names(&self, source: &str) -> impl Iterator<Item = &str> {
@@ -33,7 +33,7 @@ impl ToolFilter {
     }
 }
 
-/// A tool of Bosun's own by the name that the family has for it.
+/// Bosun's name for a tool of the SDK.
 pub(crate) fn own_tool_name(name: &str) -> &str {
     tool_names::own_tool_name(name, HookDialect::Camel)
 }

@@ -1,36 +1,36 @@
-//! What a client asks for with a session and does not get. It is told with its first message: whoever makes a session
-//! begins to listen only after it is there.
+//! Unsupported options of a session. The client is notified with its first message, because it starts listening only
+//! after the session is created.
 
 use serde_json::{Map, Value};
 
-/// One line for everything that is left out, in the order in which clients read it.
+/// One line for each unsupported option.
 pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
     let servers = names(&params["mcpServers"]);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     if !servers.is_empty() {
-        told.push(format!("MCP servers are not started, and their tools are not there: {}", servers.join(", ")));
+        lines.push(format!("MCP servers are not started, so their tools are not available: {}", servers.join(", ")));
     }
     for agent in params["customAgents"].as_array().into_iter().flatten() {
         let (name, servers) = (agent["name"].as_str().unwrap_or_default(), names(&agent["mcpServers"]));
         if !servers.is_empty() {
-            told.push(format!("MCP servers of the agent {name} are not started: {}", servers.join(", ")));
+            lines.push(format!("MCP servers of the agent {name} are not started: {}", servers.join(", ")));
         }
     }
     let lists = ["providers", "skillDirectories", "instructionDirectories"];
-    let given = lists.into_iter().filter(|name| params[*name].as_array().is_some_and(|list| !list.is_empty()));
-    told.extend(given.map(|name| format!("`{name}` is not served and changes nothing")));
+    let unsupported = lists.into_iter().filter(|name| params[*name].as_array().is_some_and(|list| !list.is_empty()));
+    lines.extend(unsupported.map(|name| format!("`{name}` is not supported and has no effect")));
     let sections = params["systemMessage"]["sections"].as_object().into_iter().flatten();
-    let kept = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
-    told.extend(kept.map(|(name, _)| format!("the section {name} of the system message stays as it is")));
-    told
+    let unchanged = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
+    lines.extend(unchanged.map(|(name, _)| format!("the section {name} of the system message stays unchanged")));
+    lines
 }
 
-/// What is said of tools that a session does not get, since it is under way with those that it has.
+/// The notice about tools that are ignored because the session is already running.
 pub(crate) fn ignored_tools(params: &Value, has: impl Fn(&str) -> bool) -> Option<String> {
     let given = tool_names(params).filter(|name| !has(name));
     let new: Vec<&str> = given.collect();
-    let told = || format!("the session is under way and does not get new tools: {}", new.join(", "));
-    (!new.is_empty()).then(told)
+    let notice = || format!("the session is already running and does not accept new tools: {}", new.join(", "));
+    (!new.is_empty()).then(notice)
 }
 
 /// The names of a client's tools.
@@ -60,10 +60,10 @@ mod tests {
         assert_eq!(
             told,
             [
-                "MCP servers are not started, and their tools are not there: db, web",
+                "MCP servers are not started, so their tools are not available: db, web",
                 "MCP servers of the agent scout are not started: map",
-                "`providers` is not served and changes nothing",
-                "the section tone of the system message stays as it is",
+                "`providers` is not supported and has no effect",
+                "the section tone of the system message stays unchanged",
             ]
         );
         assert!(unsupported_options(&json!({ "tools": [{ "name": "a" }], "mcpServers": {} })).is_empty());

@@ -1,7 +1,7 @@
-//! Who may come in: whoever holds the token, calls the adapter by its own address, and is not a page of somebody else.
+//! Checks that a request has the token, uses the adapter's own address, and does not come from a foreign web page.
 //!
-//! The address guards against names that were bent to point here, the origin against pages that a browser shows, and
-//! neither is needed to keep out whoever lacks the token.
+//! The address check guards against DNS rebinding and the origin check against web pages in a browser. A client without
+//! the token is rejected without either.
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Request, StatusCode};
@@ -9,14 +9,14 @@ use hyper::{Request, StatusCode};
 use super::AccessToken;
 use super::problem::HttpProblem;
 
-/// What a browser says of where a request comes from.
+/// The browser's statement of where a request comes from.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Who may come in.
+/// Decides which requests are let in.
 #[derive(Debug)]
 pub(super) struct AccessGuard {
     token: AccessToken,
-    /// The names that the adapter answers to, with its port.
+    /// The adapter's own host names, with its port.
     names: [String; 2],
 }
 
@@ -25,7 +25,7 @@ impl AccessGuard {
         AccessGuard { token, names: ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}")) }
     }
 
-    /// Looks at a request before anything is done about it.
+    /// Checks a request before it is processed.
     pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpProblem> {
         let headers = request.headers();
         let target = request.uri().authority();
@@ -34,11 +34,11 @@ impl AccessGuard {
                 .remedy(format!("call it as http://{}", self.names[0])));
         }
         if !self.is_own_origin(headers) {
-            return Err(forbidden("pages of other origins may not use this server"));
+            return Err(forbidden("pages from other origins may not use this server"));
         }
         if !self.has_token(headers) {
             return Err(HttpProblem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
-                .remedy("send `Authorization: Bearer TOKEN` with the token that `bosun serve` told or keeps"));
+                .remedy("send `Authorization: Bearer TOKEN` with the token that `bosun serve` printed or stored"));
         }
         Ok(())
     }
@@ -51,7 +51,7 @@ impl AccessGuard {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Programs send neither header; a browser sends at least one of them with whatever a page makes it ask.
+    /// Programs send neither header; a browser sends at least one of them with every request of a page.
     fn is_own_origin(&self, headers: &HeaderMap) -> bool {
         let origin = !headers.contains_key(ORIGIN)
             || single_header(headers, &ORIGIN)
@@ -63,12 +63,12 @@ impl AccessGuard {
     }
 
     fn has_token(&self, headers: &HeaderMap) -> bool {
-        let given = single_header(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
-        given.is_some_and(|(scheme, word)| scheme.eq_ignore_ascii_case("bearer") && self.token.matches(word.as_bytes()))
+        let sent = single_header(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
+        sent.is_some_and(|(scheme, text)| scheme.eq_ignore_ascii_case("bearer") && self.token.matches(text.as_bytes()))
     }
 }
 
-/// The value of a header that is there once.
+/// The value of a header that occurs exactly once.
 fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

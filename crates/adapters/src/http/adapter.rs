@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Handles a request and produces its response.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use super::running_sessions::RunningSessions;
 use super::session_access::{self, SessionAccess};
 use super::{HttpLimits, session_list, session_start};
 
-/// Where a client says how far it got.
+/// The header with the last event that the client received.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What answers requests.
+/// Answers requests.
 pub(super) struct HttpAdapter {
     pub(super) guard: AccessGuard,
     pub(super) sessions: Arc<RunningSessions>,
@@ -42,8 +42,8 @@ pub(super) struct HttpAdapter {
 
 impl HttpAdapter {
     /// Answers one request.
-    pub(super) async fn answer(&self, request: Request<Incoming>, place: &ConnectionSlot) -> ApiResponse {
-        let mut reply = self.handle(request, place).await.unwrap_or_else(HttpProblem::into_response);
+    pub(super) async fn answer(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> ApiResponse {
+        let mut reply = self.handle(request, slot).await.unwrap_or_else(HttpProblem::into_response);
         let headers = reply.headers_mut();
         for (name, value) in [
             ("cache-control", "no-store"),
@@ -55,15 +55,15 @@ impl HttpAdapter {
         reply
     }
 
-    async fn handle(&self, request: Request<Incoming>, place: &ConnectionSlot) -> Result<ApiResponse, HttpProblem> {
+    async fn handle(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> Result<ApiResponse, HttpProblem> {
         self.guard.check(&request)?;
-        if !place.admit() {
-            let detail = format!("{} connections are open already, and that is the limit", self.limits.connections);
+        if !slot.admit() {
+            let detail = format!("the limit of {} open connections is reached", self.limits.connections);
             return Err(HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one"));
         }
         let (head, body) = request.into_parts();
-        let (route, named) = find_route(&head.method, &head.uri)?;
-        let given = match &route.takes {
+        let (route, path_params) = find_route(&head.method, &head.uri)?;
+        let input = match &route.takes {
             RouteInput::Nothing => json!({}),
             RouteInput::Query(shape) => {
                 (shape.read)(head.uri.query().unwrap_or_default().as_bytes()).map_err(HttpProblem::bad_request)?
@@ -77,14 +77,14 @@ impl HttpAdapter {
                 (shape.read)(&bytes).map_err(HttpProblem::bad_request)?
             }
         };
-        self.dispatch(route, &named, given, &head.headers).await
+        self.dispatch(route, &path_params, input, &head.headers).await
     }
 
     async fn dispatch(
         &self,
         route: &Route,
-        named: &PathParams,
-        given: Value,
+        path_params: &PathParams,
+        input: Value,
         headers: &HeaderMap,
     ) -> Result<ApiResponse, HttpProblem> {
         match route.act {
@@ -94,39 +94,39 @@ impl HttpAdapter {
             }
             RouteAction::Describe => body::json(StatusCode::OK, openapi()),
             RouteAction::List => {
-                let (home, wanted) = (self.sessions.home().clone(), read(given)?);
-                let listed = tokio::task::spawn_blocking(move || session_list::list(&home, &wanted)).await;
-                body::json(StatusCode::OK, &listed.map_err(HttpProblem::internal)??)
+                let (home, query) = (self.sessions.home().clone(), read(input)?);
+                let page = tokio::task::spawn_blocking(move || session_list::list(&home, &query)).await;
+                body::json(StatusCode::OK, &page.map_err(HttpProblem::internal)??)
             }
-            RouteAction::Create => self.start_session(SessionStart::New, given).await,
+            RouteAction::Create => self.start_session(SessionStart::New, input).await,
             RouteAction::Resume => {
                 let view = session_start::start_session(
                     &self.sessions,
-                    SessionStart::Resume(session_param(named)?),
-                    read(given)?,
+                    SessionStart::Resume(session_param(path_params)?),
+                    read(input)?,
                     &self.limits,
                 )
                 .await?;
                 body::json(StatusCode::OK, &view)
             }
-            RouteAction::Fork => self.start_session(SessionStart::Fork(session_param(named)?), given).await,
+            RouteAction::Fork => self.start_session(SessionStart::Fork(session_param(path_params)?), input).await,
             RouteAction::Stop => {
-                let id = session_param(named)?;
+                let id = session_param(path_params)?;
                 self.call(id, Method::SessionStop, json!({})).await?;
                 self.sessions.retire(id).await;
                 Ok(body::no_content())
             }
             RouteAction::Remove => {
-                let (home, id) = (self.sessions.home().clone(), session_param(named)?);
+                let (home, id) = (self.sessions.home().clone(), session_param(path_params)?);
                 self.sessions.leave(id).await;
                 let removed = tokio::task::spawn_blocking(move || session_list::remove(&home, id)).await;
                 removed.map_err(HttpProblem::internal)??;
                 Ok(body::no_content())
             }
-            RouteAction::Watch => self.watch(session_param(named)?, given, headers).await,
+            RouteAction::Watch => self.watch(session_param(path_params)?, input, headers).await,
             RouteAction::Call(method) => {
-                let id = session_param(named)?;
-                let answer = self.call(id, method, with_path_params(given, named)?).await?;
+                let id = session_param(path_params)?;
+                let answer = self.call(id, method, with_path_params(input, path_params)?).await?;
                 match route.gives {
                     RouteOutput::Json(status, _) => body::json(status, &answer),
                     RouteOutput::Nothing | RouteOutput::Events => Ok(body::no_content()),
@@ -135,11 +135,11 @@ impl HttpAdapter {
         }
     }
 
-    async fn start_session(&self, start: SessionStart, given: Value) -> Result<ApiResponse, HttpProblem> {
-        let view: SessionView = session_start::start_session(&self.sessions, start, read(given)?, &self.limits).await?;
+    async fn start_session(&self, start: SessionStart, input: Value) -> Result<ApiResponse, HttpProblem> {
+        let view: SessionView = session_start::start_session(&self.sessions, start, read(input)?, &self.limits).await?;
         let mut reply = body::json(StatusCode::CREATED, &view)?;
-        let place = format!("/v1/sessions/{}", view.id).try_into().map_err(HttpProblem::internal)?;
-        reply.headers_mut().insert(LOCATION, place);
+        let location = format!("/v1/sessions/{}", view.id).try_into().map_err(HttpProblem::internal)?;
+        reply.headers_mut().insert(LOCATION, location);
         Ok(reply)
     }
 
@@ -147,35 +147,35 @@ impl HttpAdapter {
         self.sessions.call(id, method, params, self.limits.answer_time).await
     }
 
-    async fn watch(&self, session: SessionId, given: Value, headers: &HeaderMap) -> Result<ApiResponse, HttpProblem> {
-        let EventsQuery { after } = read(given)?;
-        let seen = match headers.get(LAST_EVENT) {
+    async fn watch(&self, session: SessionId, input: Value, headers: &HeaderMap) -> Result<ApiResponse, HttpProblem> {
+        let EventsQuery { after } = read(input)?;
+        let last_seen = match headers.get(LAST_EVENT) {
             Some(last) => last_event(last.to_str().unwrap_or_default())?,
             None => after,
         };
-        let place = Arc::clone(&self.streams).try_acquire_owned().map_err(|_full| {
-            let detail = format!("{} streams are open already, and that is the limit", self.limits.streams);
+        let permit = Arc::clone(&self.streams).try_acquire_owned().map_err(|_full| {
+            let detail = format!("the limit of {} open streams is reached", self.limits.streams);
             HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one")
         })?;
         let relay = self.relay(session).await?;
-        let watch = EventStreamRequest {
+        let request = EventStreamRequest {
             home: self.sessions.home().clone(),
             session,
-            last_seen: seen,
+            last_seen,
             keep_alive: self.limits.keep_alive,
             closing: self.closing.clone(),
-            _place: place,
+            _permit: permit,
         };
-        Ok(body::stream(events::stream(watch, relay)))
+        Ok(body::stream(events::stream(request, relay)))
     }
 
-    /// What tells all watchers of a session what happens, while somebody runs it.
+    /// The relay that sends a running session's events to all its watchers; none if no process runs it.
     async fn relay(&self, session: SessionId) -> Result<Option<Arc<EventRelay>>, HttpProblem> {
         if let Some(relay) = self.relays.find(session) {
             return Ok(Some(relay));
         }
-        let (client, notifications) = match self.sessions.reach_to_watch(session).await? {
-            SessionAccess::Live(link) => link,
+        let (client, notifications) = match self.sessions.find_for_events(session).await? {
+            SessionAccess::Live(connection) => connection,
             SessionAccess::Stored(_reader) => return Ok(None),
         };
         let view = session_access::call(&client, Method::SessionGet, json!({}), self.limits.answer_time).await?;
@@ -189,54 +189,53 @@ impl HttpAdapter {
 /// The route of a request.
 fn find_route(verb: &hyper::Method, uri: &Uri) -> Result<(&'static Route, PathParams), HttpProblem> {
     let matching = ROUTES.iter().filter_map(|route| Some((route, route.matches(uri.path())?)));
-    let mut others = Vec::new();
-    for (route, named) in matching {
+    let mut allowed = Vec::new();
+    for (route, path_params) in matching {
         if route.verb == *verb {
-            return Ok((route, named));
+            return Ok((route, path_params));
         }
-        others.push(route.verb.as_str());
+        allowed.push(route.verb.as_str());
     }
-    if others.is_empty() {
+    if allowed.is_empty() {
         return Err(HttpProblem::not_found(format!("there is nothing at {}", uri.path()))
-            .remedy("GET /v1/openapi.json describes what there is"));
+            .remedy("GET /v1/openapi.json describes the API"));
     }
-    let detail = format!("{verb} cannot be asked of {}", uri.path());
-    Err(HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, detail).allow(others.join(", ")))
+    let detail = format!("{verb} is not allowed for {}", uri.path());
+    Err(HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, detail).allow(allowed.join(", ")))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    named.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"))
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    content_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"))
 }
 
 fn last_event(text: &str) -> Result<u64, HttpProblem> {
     let is_number = (1..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = is_number.then(|| text.parse().ok()).flatten();
-    number.ok_or_else(|| HttpProblem::bad_request("Last-Event-ID is not the id of an event"))
+    number.ok_or_else(|| HttpProblem::bad_request("Last-Event-ID is not an event id"))
 }
 
-fn read<T: DeserializeOwned>(given: Value) -> Result<T, HttpProblem> {
-    serde_json::from_value(given).map_err(|error| HttpProblem::bad_request(error.to_string()))
+fn read<T: DeserializeOwned>(input: Value) -> Result<T, HttpProblem> {
+    serde_json::from_value(input).map_err(|error| HttpProblem::bad_request(error.to_string()))
 }
 
 /// The session that a path names.
-fn session_param(named: &PathParams) -> Result<SessionId, HttpProblem> {
-    let text = named.iter().find(|(name, _)| *name == "session").map(|(_, text)| text.as_str()).unwrap_or_default();
-    crate::session_id(text).ok_or_else(|| {
-        HttpProblem::not_found("there is no such session").remedy("GET /v1/sessions lists those there are")
-    })
+fn session_param(params: &PathParams) -> Result<SessionId, HttpProblem> {
+    let text = params.iter().find(|(name, _)| *name == "session").map(|(_, text)| text.as_str()).unwrap_or_default();
+    crate::session_id(text)
+        .ok_or_else(|| HttpProblem::not_found("there is no such session").remedy("GET /v1/sessions lists all sessions"))
 }
 
-/// What a request says, together with what its path names.
-fn with_path_params(mut given: Value, named: &PathParams) -> Result<Value, HttpProblem> {
-    for (name, text) in named {
+/// Adds the path parameters to a request's input.
+fn with_path_params(mut input: Value, path_params: &PathParams) -> Result<Value, HttpProblem> {
+    for (name, text) in path_params {
         let key = match *name {
             "session" => continue,
             "task" if text.parse::<TaskId>().is_err() => return Err(HttpProblem::not_found("there is no such task")),
             "todo" => "id",
             name => name,
         };
-        given[key] = text.as_str().into();
+        input[key] = text.as_str().into();
     }
-    Ok(given)
+    Ok(input)
 }

@@ -1,4 +1,4 @@
-//! Bodies: what a client sends, up to a limit, and what it is answered with.
+//! Request and response bodies.
 
 use std::convert::Infallible;
 
@@ -12,15 +12,15 @@ use hyper::{Response, StatusCode};
 use super::HttpLimits;
 use super::problem::HttpProblem;
 
-/// What a client is answered with.
+/// A response to the client.
 pub(super) type ApiResponse = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// A body that is there already.
+/// A body with known content.
 pub(super) fn full_body(bytes: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infallible> {
     Full::new(bytes.into()).boxed_unsync()
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Result<ApiResponse, HttpProblem> {
     let mut reply = Response::new(full_body(serde_json::to_vec(value).map_err(HttpProblem::internal)?));
     *reply.status_mut() = status;
@@ -28,14 +28,14 @@ pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Result<
     Ok(reply)
 }
 
-/// An answer without words.
+/// An empty response.
 pub(super) fn no_content() -> ApiResponse {
     let mut reply = Response::new(full_body(Bytes::new()));
     *reply.status_mut() = StatusCode::NO_CONTENT;
     reply
 }
 
-/// An answer that goes on. It is asked for more only when the client takes what there is.
+/// An event stream. More is requested from `pieces` only when the client has read what there is.
 pub(super) fn stream(pieces: impl futures_util::Stream<Item = Bytes> + Send + 'static) -> ApiResponse {
     use futures_util::StreamExt;
 
@@ -45,7 +45,7 @@ pub(super) fn stream(pieces: impl futures_util::Stream<Item = Bytes> + Send + 's
     reply
 }
 
-/// Everything that the client sends, unless that is too much or takes too long.
+/// Reads a request body, unless it is too large or takes too long.
 pub(super) async fn read(body: Incoming, limits: &HttpLimits) -> Result<Bytes, HttpProblem> {
     let whole = Limited::new(body, limits.body).collect();
     match tokio::time::timeout(limits.body_time, whole).await {
@@ -55,6 +55,6 @@ pub(super) async fn read(body: Incoming, limits: &HttpLimits) -> Result<Bytes, H
             Err(HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
         }
         Ok(Err(error)) => Err(HttpProblem::bad_request(format!("the body cannot be read: {error}"))),
-        Err(_elapsed) => Err(HttpProblem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+        Err(_elapsed) => Err(HttpProblem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
     }
 }

@@ -1,5 +1,5 @@
-//! Connections that have not shown the token yet. They have few places and little time, and make room for those who come
-//! after them: nobody without the token can keep out whoever holds it.
+//! Slots for connections. Those that have not sent the token yet have few slots and little time, and the oldest gives
+//! way to the next: a client without the token cannot keep out one that has it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,27 +10,27 @@ use tokio_util::sync::CancellationToken;
 /// The connections of a server.
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
-    /// Those that have not shown the token, oldest first.
-    strangers: Mutex<VecDeque<(u64, CancellationToken)>>,
+    /// Connections that have not sent the token, oldest first.
+    unauthenticated: Mutex<VecDeque<(u64, CancellationToken)>>,
     max_unauthenticated: usize,
-    /// Room for those that have.
+    /// Permits for connections that have.
     authenticated: Arc<Semaphore>,
 }
 
 impl ConnectionSlots {
-    pub(super) fn new(members: usize, most_strangers: usize) -> Arc<ConnectionSlots> {
-        let members = Arc::new(Semaphore::new(members));
+    pub(super) fn new(authenticated: usize, max_unauthenticated: usize) -> Arc<ConnectionSlots> {
+        let authenticated = Arc::new(Semaphore::new(authenticated));
         Arc::new(ConnectionSlots {
-            strangers: Mutex::default(),
-            max_unauthenticated: most_strangers.max(1),
-            authenticated: members,
+            unauthenticated: Mutex::default(),
+            max_unauthenticated: max_unauthenticated.max(1),
+            authenticated,
         })
     }
 
-    /// Takes in a connection. If there are too many without the token, the oldest of them is sent away.
+    /// Adds a connection. If there are too many without the token, the oldest of them is closed.
     pub(super) fn enter(self: &Arc<Self>, number: u64) -> ConnectionSlot {
         let sent_away = CancellationToken::new();
-        let mut strangers = self.strangers();
+        let mut strangers = self.lock_unauthenticated();
         if strangers.len() >= self.max_unauthenticated
             && let Some((_, oldest)) = strangers.pop_front()
         {
@@ -38,35 +38,35 @@ impl ConnectionSlots {
         }
         strangers.push_back((number, sent_away.clone()));
         drop(strangers);
-        ConnectionSlot { slots: Arc::clone(self), number, sent_away, permit: OnceLock::new() }
+        ConnectionSlot { slots: Arc::clone(self), number, eviction: sent_away, permit: OnceLock::new() }
     }
 
     fn leave(&self, number: u64) {
-        self.strangers().retain(|(other, _)| *other != number);
+        self.lock_unauthenticated().retain(|(other, _)| *other != number);
     }
 
-    fn strangers(&self) -> MutexGuard<'_, VecDeque<(u64, CancellationToken)>> {
-        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_unauthenticated(&self) -> MutexGuard<'_, VecDeque<(u64, CancellationToken)>> {
+        self.unauthenticated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One connection's place; dropping it gives the place back.
+/// One connection's slot, released on drop.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,
     number: u64,
-    sent_away: CancellationToken,
+    eviction: CancellationToken,
     permit: OnceLock<OwnedSemaphorePermit>,
 }
 
 impl ConnectionSlot {
-    /// The connection has shown the token; says whether there is room for it.
+    /// Records that the connection has sent the token; returns whether there is a slot for it.
     pub(super) fn admit(&self) -> bool {
         if self.is_admitted() {
             return true;
         }
         let Ok(permit) = Arc::clone(&self.slots.authenticated).try_acquire_owned() else { return false };
-        // One request is answered at a time.
+        // Never set twice: a connection handles one request at a time.
         self.permit.set(permit).ok();
         self.slots.leave(self.number);
         true
@@ -76,9 +76,9 @@ impl ConnectionSlot {
         self.permit.get().is_some()
     }
 
-    /// Ends when the connection must make room for another.
-    pub(super) async fn sent_away(&self) {
-        self.sent_away.cancelled().await;
+    /// Waits until the connection must give way to another.
+    pub(super) async fn evicted(&self) {
+        self.eviction.cancelled().await;
     }
 }
 
@@ -98,13 +98,13 @@ mod tests {
         let first = places.enter(0);
         assert!(first.admit() && first.admit());
         let strangers: Vec<ConnectionSlot> = (1..=10).map(|number| places.enter(number)).collect();
-        let away: Vec<bool> = strangers.iter().map(|place| place.sent_away.is_cancelled()).collect();
+        let away: Vec<bool> = strangers.iter().map(|place| place.eviction.is_cancelled()).collect();
         assert_eq!(away.iter().filter(|away| !**away).count(), 3, "{away:?}");
-        assert!(!first.sent_away.is_cancelled() && away[..7].iter().all(|away| *away));
+        assert!(!first.eviction.is_cancelled() && away[..7].iter().all(|away| *away));
         assert!(strangers[9].admit() && !strangers[8].admit(), "there is room for two");
         drop(first);
         assert!(strangers[8].admit());
         drop(strangers);
-        assert!(places.strangers().is_empty());
+        assert!(places.lock_unauthenticated().is_empty());
     }
 }

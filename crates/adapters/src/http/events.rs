@@ -1,5 +1,5 @@
-//! A session's events as server-sent events. The stream is pulled: a client that takes nothing is asked for nothing, and
-//! falls back to the session's file; no run waits for it.
+//! A session's events as server-sent events. The client pulls the stream: one that does not read produces no work and
+//! later catches up from the session's file; no run waits for it.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use super::relay::{EventBatch, EventRelay};
 /// How many events are read from a file at a time.
 const PAGE: usize = 256;
 
-/// How soon a client that lost its stream may come back, in milliseconds.
+/// How soon a client that lost its stream may reconnect, in milliseconds.
 const RETRY: u32 = 1000;
 
-/// Who watches which session, and from where on.
+/// A request for a session's event stream.
 pub(super) struct EventStreamRequest {
     pub(super) home: Home,
     pub(super) session: SessionId,
@@ -33,32 +33,32 @@ pub(super) struct EventStreamRequest {
     pub(super) last_seen: u64,
     pub(super) keep_alive: Duration,
     pub(super) closing: CancellationToken,
-    /// Its place among the streams.
-    pub(super) _place: OwnedSemaphorePermit,
+    /// Counts it among the open streams.
+    pub(super) _permit: OwnedSemaphorePermit,
 }
 
-/// Everything after what the client has seen: from the session's file, and from its relay while somebody runs it.
-pub(super) fn stream(watch: EventStreamRequest, relay: Option<Arc<EventRelay>>) -> impl Stream<Item = Bytes> + Send {
+/// All events after the last one the client has: from the session's file, and from its relay while the session runs.
+pub(super) fn stream(request: EventStreamRequest, relay: Option<Arc<EventRelay>>) -> impl Stream<Item = Bytes> + Send {
     let live = relay.and_then(|relay| Some(LiveEvents { batches: relay.subscribe()?, status: relay.status(), relay }));
-    let feed = SseEventStream { watch, live, is_behind: true, is_over: false };
-    unfold(Some(feed), |feed| async move {
-        let mut feed = feed?;
-        let piece = feed.next().await?;
-        Some((piece, Some(feed)))
+    let events = SseEventStream { request, live, is_behind: true, is_over: false };
+    unfold(Some(events), |events| async move {
+        let mut events = events?;
+        let piece = events.next().await?;
+        Some((piece, Some(events)))
     })
 }
 
 struct SseEventStream {
-    watch: EventStreamRequest,
+    request: EventStreamRequest,
     live: Option<LiveEvents>,
-    /// Whether the file may hold events that the client has not got.
+    /// Whether the file may contain events that the client does not have.
     is_behind: bool,
     is_over: bool,
 }
 
 struct LiveEvents {
     batches: Receiver<Arc<EventBatch>>,
-    /// The session's state when the client began to catch up: it is told when the client has.
+    /// The session's state when the client began to catch up; sent when it has caught up.
     status: Option<Bytes>,
     relay: Arc<EventRelay>,
 }
@@ -71,7 +71,7 @@ enum StreamSignal {
 }
 
 impl SseEventStream {
-    /// The next piece of the stream; none when it is over.
+    /// Returns the next piece of the stream, or `None` at its end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.is_over {
@@ -82,34 +82,34 @@ impl SseEventStream {
                     Ok(Some(page)) => return Some(page),
                     Ok(None) => self.is_behind = false,
                     Err(error) => {
-                        // What cannot be read now can be read by whoever comes back: the stream is not complete.
-                        tracing::warn!(%error, "a session's file cannot be read");
+                        // The stream is incomplete; the client can reconnect and read the rest later.
+                        tracing::warn!(%error, "cannot read a session's file");
                         self.is_over = true;
                         let detail =
-                            json!({ "seq": self.watch.last_seen, "detail": "the session's file cannot be read" });
+                            json!({ "seq": self.request.last_seen, "detail": "cannot read the session's file" });
                         return Some(format!("retry: {RETRY}\n{}", sse_event("error", None, &detail)).into());
                     }
                 }
             }
             let Some(live) = &mut self.live else {
                 self.is_over = true;
-                let end = sse_event("end", None, &json!({ "seq": self.watch.last_seen }));
+                let end = sse_event("end", None, &json!({ "seq": self.request.last_seen }));
                 return Some(format!("retry: {RETRY}\n{end}").into());
             };
             if let Some(status) = live.status.take() {
                 return Some(status);
             }
-            let heard = tokio::select! {
+            let signal = tokio::select! {
                 biased;
-                () = self.watch.closing.cancelled() => StreamSignal::Closed,
-                told = live.batches.recv() => match told {
+                () = self.request.closing.cancelled() => StreamSignal::Closed,
+                received = live.batches.recv() => match received {
                     Ok(batch) => StreamSignal::Batch(batch),
                     Err(RecvError::Lagged(_)) => StreamSignal::Lagged,
                     Err(RecvError::Closed) => StreamSignal::Closed,
                 },
-                () = tokio::time::sleep(self.watch.keep_alive) => StreamSignal::Idle,
+                () = tokio::time::sleep(self.request.keep_alive) => StreamSignal::Idle,
             };
-            match heard {
+            match signal {
                 StreamSignal::Batch(batch) => {
                     if let Some(piece) = self.deliver(&batch) {
                         return Some(piece);
@@ -122,11 +122,11 @@ impl SseEventStream {
         }
     }
 
-    /// What is new in a batch. Events that are missing before it are in the file, and so are its own by now.
+    /// The new part of a batch. Missing events before it are read from the file, which also contains the batch's own.
     fn deliver(&mut self, batch: &EventBatch) -> Option<Bytes> {
         let mut missed = Bytes::new();
         if let Some((first, last)) = batch.events() {
-            if first > self.watch.last_seen + 1 {
+            if first > self.request.last_seen + 1 {
                 match self.read_page() {
                     Ok(Some(page)) => missed = page,
                     Ok(None) => {}
@@ -135,20 +135,20 @@ impl SseEventStream {
                         return None;
                     }
                 }
-                if first > self.watch.last_seen + 1 {
-                    // There is more than a page of it, and the batch's events are in the file too.
+                if first > self.request.last_seen + 1 {
+                    // More than a page is missing; the batch's events are read from the file too.
                     self.fall_behind();
                     return Some(missed).filter(|bytes| !bytes.is_empty());
                 }
             }
-            let new = batch.after(self.watch.last_seen);
-            self.watch.last_seen = self.watch.last_seen.max(last);
+            let new = batch.after(self.request.last_seen);
+            self.request.last_seen = self.request.last_seen.max(last);
             return Some(joined(missed, new)).filter(|bytes| !bytes.is_empty());
         }
-        Some(batch.after(self.watch.last_seen)).filter(|bytes| !bytes.is_empty())
+        Some(batch.after(self.request.last_seen)).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Goes back to the file. The state that was in what is missed is told after it.
+    /// Switches back to the file. A missed state is sent after the events.
     fn fall_behind(&mut self) {
         self.is_behind = true;
         if let Some(live) = &mut self.live {
@@ -156,12 +156,12 @@ impl SseEventStream {
         }
     }
 
-    /// The next events of the file; nothing if the client has them all.
+    /// Reads the next events from the file; `None` if the client has them all.
     fn read_page(&mut self) -> Result<Option<Bytes>, StoreError> {
-        let reader = SessionReader::open(&self.watch.home, self.watch.session)?;
-        let page = reader.events_after(self.watch.last_seen, PAGE)?;
+        let reader = SessionReader::open(&self.request.home, self.request.session)?;
+        let page = reader.events_after(self.request.last_seen, PAGE)?;
         let Some(last) = page.last() else { return Ok(None) };
-        self.watch.last_seen = last.seq;
+        self.request.last_seen = last.seq;
         let pieces = page
             .iter()
             .filter_map(|event| Some(sse_event("event", Some(event.seq), &serde_json::to_value(event).ok()?)));
@@ -176,11 +176,11 @@ fn joined(before: Bytes, after: Bytes) -> Bytes {
     }
 }
 
-/// One event of the stream. JSON has no line breaks of its own.
+/// Formats one event of the stream. Compact JSON contains no line breaks.
 pub(super) fn sse_event(name: &str, seq: Option<u64>, data: &Value) -> String {
     let mut piece = String::new();
     if let Some(seq) = seq {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _written = writeln!(piece, "id: {seq}");
     }
     let _written = write!(piece, "event: {name}\ndata: {data}\n\n");
@@ -210,7 +210,7 @@ mod tests {
                 last_seen: 7,
                 keep_alive: Duration::from_secs(1),
                 closing: CancellationToken::new(),
-                _place: Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap(),
+                _permit: Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap(),
             };
             let told: Vec<Bytes> = stream(watch, None).collect().await;
             let told = String::from_utf8(told.concat()).unwrap();

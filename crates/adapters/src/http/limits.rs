@@ -1,35 +1,35 @@
-//! What a client may take of the adapter, so that none can take it from the others.
+//! Limits on what clients may use, so that one client cannot starve the others.
 
 use std::time::Duration;
 
-/// What a client may take of the adapter.
+/// Limits on what clients may use.
 #[derive(Debug, Clone)]
 pub struct HttpLimits {
-    /// How many connections there may be at once that have shown the token.
+    /// How many connections that have sent the token may be open at once.
     pub connections: usize,
-    /// How many there may be besides that have not; the oldest of them makes room for the next.
+    /// How many connections without the token may be open in addition; the oldest gives way to the next.
     pub unauthenticated: usize,
-    /// How long a connection may take to show the token.
+    /// How long a connection may take to send the token.
     pub admission_time: Duration,
-    /// How many of them may be streams of events.
+    /// How many connections may be event streams.
     pub streams: usize,
-    /// How many sessions may run here at once.
+    /// How many sessions may run in this server at once.
     pub sessions: usize,
-    /// Most bytes of a request's head.
+    /// Maximum bytes of a request's headers.
     pub head: usize,
-    /// How long a client may take to send a head, from its connection or its last answer on.
+    /// How long a client may take to send headers, counted from its connection or the last response.
     pub head_time: Duration,
-    /// Most bytes of a request's body.
+    /// Maximum bytes of a request's body.
     pub body: usize,
     /// How long a client may take to send a body.
     pub body_time: Duration,
     /// How long a session may take to answer.
     pub answer_time: Duration,
-    /// How long a client may take nothing of what is written to it.
+    /// How long a client may read nothing of what is written to it.
     pub write_time: Duration,
-    /// How often a stream on which nothing happens says that it lives.
+    /// How often an idle stream sends a keep-alive.
     pub keep_alive: Duration,
-    /// How long everybody has to come to an end.
+    /// How long connections and sessions have to end when the server stops.
     pub grace: Duration,
 }
 

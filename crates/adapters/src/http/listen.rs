@@ -1,4 +1,4 @@
-//! The socket: who may connect, how many, and how they are sent away.
+//! The listening socket and its connections.
 
 use std::convert::Infallible;
 use std::io;
@@ -25,16 +25,16 @@ use super::write_timeout::WriteTimeoutStream;
 use super::{AccessToken, HttpLimits};
 use crate::SessionHost;
 
-/// Most headers of a request.
+/// Maximum number of headers of a request.
 const HEADERS: usize = 64;
 
-/// Most threads for what blocks, such as lists of sessions.
+/// Maximum threads for blocking work, such as listing sessions.
 const BLOCKING_THREADS: usize = 4;
 
-/// How long to wait when the machine has no more descriptors.
+/// Pause after accepting a connection failed, for example because there are no more descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A socket on loopback that nobody is served on yet.
+/// A socket on loopback that does not serve yet.
 #[derive(Debug)]
 pub struct HttpListener {
     socket: TcpListener,
@@ -42,21 +42,21 @@ pub struct HttpListener {
 }
 
 impl HttpListener {
-    /// Listens on a port of loopback; any that is free with 0.
+    /// Listens on a loopback port; 0 selects any free port.
     pub async fn bind(port: u16) -> io::Result<HttpListener> {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = socket.local_addr()?;
         Ok(HttpListener { socket, address })
     }
 
-    /// Where it listens.
+    /// The URL it listens on.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Serves whoever comes until `end`. Then every session that runs here is left, and can be resumed.
+    /// Serves clients until `end`. Then it leaves every session that runs here, so that they can be resumed.
     ///
-    /// Clients are served by a thread of their own: however many of them watch, no session waits for them.
+    /// Clients are served by a separate thread, so that no session waits for them, no matter how many watch.
     pub async fn serve(
         self,
         session_host: Arc<dyn SessionHost>,
@@ -65,69 +65,69 @@ impl HttpListener {
         end: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let closing = CancellationToken::new();
-        let hall = Arc::new(RunningSessions::new(session_host, limits.sessions, closing.clone()));
+        let sessions = Arc::new(RunningSessions::new(session_host, limits.sessions, closing.clone()));
         let adapter = Arc::new(HttpAdapter {
             guard: AccessGuard::new(token, self.address.port()),
-            sessions: Arc::clone(&hall),
+            sessions: Arc::clone(&sessions),
             streams: Arc::new(Semaphore::new(limits.streams)),
             relays: EventRelays::default(),
             limits: limits.clone(),
             closing: closing.clone(),
         });
         let mut served = serve_clients(self.socket.into_std()?, adapter)?;
-        let is_broken = tokio::select! {
+        let failed = tokio::select! {
             () = end => false,
             _early = &mut served => true,
         };
         closing.cancel();
-        let over = async {
-            hall.wait_until_empty().await;
-            if !is_broken {
-                // Nothing is ever sent: it ends with the thread.
+        let shutdown = async {
+            sessions.wait_until_empty().await;
+            if !failed {
+                // Nothing is ever sent: the channel closes when the thread ends.
                 let _ended = served.await;
             }
         };
-        if tokio::time::timeout(limits.grace, over).await.is_err() {
-            tracing::warn!("the server ended before everybody had left");
+        if tokio::time::timeout(limits.grace, shutdown).await.is_err() {
+            tracing::warn!("the server ended before all connections and sessions were closed");
         }
-        if is_broken { Err(io::Error::other("clients cannot be served any more; see the log")) } else { Ok(()) }
+        if failed { Err(io::Error::other("the server can no longer serve clients; see the log")) } else { Ok(()) }
     }
 }
 
-/// Serves clients on a thread of their own until the adapter closes and they have left. What is given ends then.
+/// Serves clients on a separate thread until the adapter closes and they have left. The returned channel closes then.
 fn serve_clients(socket: std::net::TcpListener, adapter: Arc<HttpAdapter>) -> io::Result<oneshot::Receiver<()>> {
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(BLOCKING_THREADS).build()?;
     let (ending, ended) = oneshot::channel::<()>();
     thread::Builder::new().name("http".into()).spawn(move || {
         runtime.block_on(async {
-            let extensions = TaskTracker::new();
+            let connections = TaskTracker::new();
             let accepting = async {
                 match TcpListener::from_std(socket) {
-                    Ok(socket) => accept(&socket, &adapter, &extensions).await,
-                    Err(error) => tracing::error!(%error, "nobody can be served"),
+                    Ok(socket) => accept(&socket, &adapter, &connections).await,
+                    Err(error) => tracing::error!(%error, "cannot serve clients"),
                 }
             };
             tokio::select! {
                 () = accepting => {}
                 () = adapter.closing.cancelled() => {}
             }
-            extensions.close();
-            extensions.wait().await;
+            connections.close();
+            connections.wait().await;
         });
         drop(ending);
     })?;
     Ok(ended)
 }
 
-async fn accept(socket: &TcpListener, adapter: &Arc<HttpAdapter>, extensions: &TaskTracker) {
-    let places = ConnectionSlots::new(adapter.limits.connections, adapter.limits.unauthenticated);
+async fn accept(socket: &TcpListener, adapter: &Arc<HttpAdapter>, connections: &TaskTracker) {
+    let slots = ConnectionSlots::new(adapter.limits.connections, adapter.limits.unauthenticated);
     for number in 0.. {
         match socket.accept().await {
             Ok((stream, _)) => {
-                extensions.spawn(serve_connection(stream, Arc::clone(adapter), places.enter(number)));
+                connections.spawn(serve_connection(stream, Arc::clone(adapter), slots.enter(number)));
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -135,28 +135,28 @@ async fn accept(socket: &TcpListener, adapter: &Arc<HttpAdapter>, extensions: &T
 }
 
 /// Serves one connection until its client leaves, breaks a limit, or the adapter closes.
-async fn serve_connection(stream: TcpStream, adapter: Arc<HttpAdapter>, place: ConnectionSlot) {
-    // Answers are small, and are waited for.
+async fn serve_connection(stream: TcpStream, adapter: Arc<HttpAdapter>, slot: ConnectionSlot) {
+    // Responses are small, and clients wait for them.
     stream.set_nodelay(true).ok();
     let stream = TokioIo::new(WriteTimeoutStream::new(stream, adapter.limits.write_time));
     let (closing, admission_time) = (adapter.closing.clone(), adapter.limits.admission_time);
-    let place = Arc::new(place);
-    let of_requests = Arc::clone(&place);
+    let slot = Arc::new(slot);
+    let slot_for_requests = Arc::clone(&slot);
     let mut settings = http1::Builder::new();
     settings
         .timer(TokioTimer::new())
         .header_read_timeout(adapter.limits.head_time)
         .max_buf_size(adapter.limits.head)
         .max_headers(HEADERS);
-    let answering = service_fn(move |request| {
-        let (adapter, place) = (Arc::clone(&adapter), Arc::clone(&of_requests));
-        async move { Ok::<_, Infallible>(adapter.answer(request, &place).await) }
+    let service = service_fn(move |request| {
+        let (adapter, slot) = (Arc::clone(&adapter), Arc::clone(&slot_for_requests));
+        async move { Ok::<_, Infallible>(adapter.answer(request, &slot).await) }
     });
-    let connection = settings.serve_connection(stream, answering);
+    let connection = settings.serve_connection(stream, service);
     tokio::pin!(connection);
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
-        () = admission_expired(&place, admission_time) => return,
+        () = admission_expired(&slot, admission_time) => return,
         () = closing.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -167,13 +167,13 @@ async fn serve_connection(stream: TcpStream, adapter: Arc<HttpAdapter>, place: C
     }
 }
 
-/// Ends when a connection has had its time to show the token, or must make room for another, and has shown none.
-async fn admission_expired(place: &ConnectionSlot, time: Duration) {
+/// Ends when a connection that has not sent the token runs out of time, or must give way to another.
+async fn admission_expired(slot: &ConnectionSlot, time: Duration) {
     tokio::select! {
         () = tokio::time::sleep(time) => {}
-        () = place.sent_away() => {}
+        () = slot.evicted() => {}
     }
-    if place.is_admitted() {
+    if slot.is_admitted() {
         std::future::pending::<()>().await;
     }
 }

@@ -1,9 +1,9 @@
-//! The HTTP adapter: REST for commands, server-sent events for what happens. It listens on loopback only, and whoever comes
-//! must hold its token, name it by its own address, and not come from a page of somebody else.
+//! The HTTP adapter: REST for commands, server-sent events for events. It listens on loopback only. A client must send
+//! the token, use the adapter's own address, and not be a page from another origin.
 //!
-//! One table ([`routes`]) says what there is; the router, the OpenAPI document and the docs are made from it. Sessions
-//! that are begun here run here, whoever watches; those of other processes are reached through their sockets, and those
-//! that nobody runs are read from their files.
+//! One table ([`routes`]) defines the API; the router, the OpenAPI document and the docs are generated from it.
+//! Sessions started here run here, whether or not a client watches them; those of other processes are reached through
+//! their sockets, and those that no process runs are read from their files.
 
 mod access_guard;
 mod adapter;

@@ -1,4 +1,4 @@
-//! The OpenAPI document, made from the table and the types that it names.
+//! The OpenAPI document, generated from the route table and its types.
 
 use std::sync::LazyLock;
 
@@ -12,13 +12,13 @@ use super::problem::HttpProblem;
 use super::route::{InputSchema, Route, RouteAction, RouteInput, RouteOutput};
 use super::routes::ROUTES;
 
-/// The document that describes everything that may be asked.
+/// The OpenAPI document of the whole API.
 pub fn openapi() -> &'static Value {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
     &DOCUMENT
 }
 
-/// The table, as Markdown.
+/// The route table, as Markdown.
 pub fn routes_markdown() -> String {
     let row = |route: &Route| format!("| `{} {}` | {} |\n", route.verb, route.path, route.about);
     let rows: String = ROUTES.iter().map(row).collect();
@@ -53,7 +53,7 @@ fn document() -> Value {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "responses": {
                 "Problem": {
-                    "description": "Why it was not done, and what to do about it.",
+                    "description": "Why the request failed, and what to do about it.",
                     "content": { "application/problem+json": { "schema": problem } },
                 },
             },
@@ -77,7 +77,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
     let (status, response) = response(&route.gives, generator);
     if matches!(route.gives, RouteOutput::Events) {
-        let about = "The last sequence number that the client has seen.";
+        let about = "The last sequence number that the client received.";
         let schema = json!({ "type": "string", "pattern": "^[0-9]{1,15}$" });
         parameters.push(json!({ "name": "Last-Event-ID", "in": "header", "description": about, "schema": schema }));
     }
@@ -99,12 +99,12 @@ fn path_parameter(name: &str) -> Value {
     let schema = match name {
         "session" => json!({ "type": "string", "pattern": "^ses-[0-9a-f]{32}$" }),
         "task" => json!({ "type": "string", "pattern": "^task-[0-9a-f]{32}$" }),
-        _words => json!({ "type": "string", "minLength": 1 }),
+        _text => json!({ "type": "string", "minLength": 1 }),
     };
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
 }
 
-/// Every field of a query is a parameter of its own.
+/// One parameter for each field of a query.
 fn query_parameters(shape: &InputSchema) -> Vec<Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = (shape.schema)(&mut settings.into_generator()).to_value();
@@ -117,7 +117,7 @@ fn query_parameters(shape: &InputSchema) -> Vec<Value> {
     fields.iter().map(parameter).collect()
 }
 
-/// What a value is when it is there: a query has no null, only what is absent.
+/// Removes `null` from a schema: a query parameter is either present or absent.
 fn present(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let Some(fields) = schema.as_object_mut() else { return schema };
@@ -137,7 +137,7 @@ fn present(schema: &Value) -> Value {
 
 fn request_body(shape: &InputSchema, generator: &mut SchemaGenerator) -> Value {
     let schema = (shape.schema)(generator);
-    // Nothing at all is an object without fields.
+    // An empty body counts as an empty object.
     let required = (shape.read)(b"").is_err();
     json!({ "required": required, "content": { "application/json": { "schema": schema } } })
 }

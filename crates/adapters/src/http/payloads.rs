@@ -1,4 +1,4 @@
-//! What is said over HTTP and nowhere else. Everything else is the API's own.
+//! Types that only the HTTP API uses. All others are those of the session API.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -11,67 +11,67 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What serves here.
+/// Information about the server.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ServerInfo {
     /// The version of Bosun.
     pub(super) version: String,
-    /// How many sessions run here.
+    /// How many sessions run in this server.
     pub(super) sessions: u64,
 }
 
-/// How a session begins, or goes on. What is absent is as the settings say, or as it was before.
+/// Options for starting or resuming a session. What is absent comes from the settings, or from the resumed session.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct SessionOptions {
-    /// What it is told first.
+    /// The first prompt.
     pub(super) prompt: Option<String>,
-    /// The folder it works in, from the root; where it worked before, or the server's.
+    /// The folder it works in, as an absolute path; by default where it worked before, or the server's folder.
     pub(super) cwd: Option<String>,
-    /// The model, as `--model` takes it.
+    /// The model, in the syntax of `--model`.
     pub(super) model: Option<String>,
-    /// How hard the model thinks before it answers.
+    /// The model's reasoning effort.
     pub(super) effort: Option<ReasoningEffort>,
-    /// How far its own agent goes by itself.
+    /// How independently the root works.
     pub(super) mode: Option<SessionMode>,
-    /// What becomes of calls that no rule speaks of.
+    /// What happens to calls that no rule matches.
     pub(super) permission: Option<PermissionMode>,
-    /// Rules of calls that are allowed, such as `shell(git status)`.
+    /// Rules for calls that are allowed, such as `shell(git status)`.
     pub(super) allow: Vec<String>,
-    /// Rules of calls that are asked about, whatever else allows them.
+    /// Rules for calls that need a decision, even if another rule allows them.
     pub(super) ask: Vec<String>,
-    /// Rules of calls that are denied, whatever else allows them.
+    /// Rules for calls that are denied, even if another rule allows them.
     pub(super) deny: Vec<String>,
-    /// More folders that file tools may reach.
+    /// More folders that file tools may use.
     pub(super) add_dirs: Vec<String>,
-    /// Most turns of one activation.
+    /// Maximum turns of one activation.
     pub(super) max_turns: Option<NonZeroU32>,
-    /// Most US dollars that it may cost in all.
+    /// Maximum total cost in US dollars.
     pub(super) max_budget_usd: Option<f64>,
-    /// Most tokens that it may use in all.
+    /// Maximum total tokens.
     pub(super) max_tokens: Option<NonZeroU64>,
-    /// The list that its agents share.
+    /// The shared list of its agents.
     pub(super) list: Option<ListName>,
-    /// The agent that is talked to instead of the usual one.
+    /// The agent that is the root, instead of the default one.
     pub(super) agent: Option<String>,
-    /// More agents, by name, as `--agents` takes them.
+    /// More agents, by name, in the syntax of `--agents`.
     pub(super) agents: Option<Map<String, Value>>,
-    /// Whether the model may ask questions; it may when absent.
+    /// Whether the model may ask questions; yes when absent.
     pub(super) ask_user: Option<bool>,
-    /// How many seconds a call waits for a decision before it is denied; for ever when absent.
+    /// How many seconds a call waits for a decision before it is denied; without limit when absent.
     pub(super) ask_wait_seconds: Option<u32>,
 }
 
-/// Which sessions are wanted, and which page of them.
+/// Which sessions to list, and which page of them.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct SessionListQuery {
-    /// Only those that work in this folder.
+    /// Only sessions that work in this folder.
     pub(super) cwd: Option<String>,
-    /// Only those whose root is in this state, by its word.
+    /// Only sessions whose root is in this state.
     pub(super) state: Option<String>,
-    /// How many rows to pass over.
+    /// How many rows to skip.
     pub(super) offset: u64,
     /// How many rows at most; 100 when absent.
     pub(super) limit: Option<u64>,
@@ -83,27 +83,27 @@ pub(super) struct SessionListQuery {
 pub(super) struct SessionsPage {
     /// The rows.
     pub(super) sessions: Vec<SessionOverview>,
-    /// How many there are in all.
+    /// The total number of rows.
     pub(super) total: u64,
 }
 
-/// A session as it is listed.
+/// A session in a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SessionOverview {
     /// Its id.
     pub(super) id: SessionId,
-    /// Its root's state in one word; `damaged`, `newer` or `unreadable` when its file does not tell.
+    /// Its root's state in one word; `damaged`, `newer` or `unreadable` if its file cannot be used.
     pub(super) state: String,
     /// The folder it works in.
     pub(super) cwd: String,
-    /// The first words it was given.
+    /// The beginning of its first prompt.
     pub(super) title: String,
-    /// The model it asks.
+    /// Its model.
     pub(super) model: String,
     /// The process that runs it now.
     pub(super) owner_pid: Option<u32>,
-    /// When it began.
+    /// When it was created.
     pub(super) created_at: Timestamp,
     /// When its last event was committed.
     pub(super) updated_at: Timestamp,
@@ -113,15 +113,15 @@ pub(super) struct SessionOverview {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct MessageBody {
-    /// The words.
+    /// The text.
     pub(super) text: String,
-    /// Pictures that go with them.
+    /// Images to send with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) images: Vec<Image>,
-    /// When they may be read.
+    /// When the message may be read.
     #[serde(default = "follow_up")]
     pub(super) delivery: MailDelivery,
-    /// What people are shown in place of the words, if that is something else.
+    /// What people see instead of the text, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) display: Option<String>,
 }
@@ -143,7 +143,7 @@ fn wrap_up() -> CancelMode {
     CancelMode::WrapUp
 }
 
-/// What is decided on an ask.
+/// The decision on an ask.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct DecisionBody {
@@ -151,33 +151,33 @@ pub(super) struct DecisionBody {
     pub(super) decision: AskDecision,
 }
 
-/// What follows the name of a slash command.
+/// The input of a slash command.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct CommandInput {
-    /// The words.
+    /// The text after the command's name.
     pub(super) input: String,
 }
 
-/// What becomes different of a todo; what is absent stays.
+/// Changes to a todo; absent fields stay as they are.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct TodoPatch {
-    /// What is to be done, in one line.
+    /// What to do, in one line.
     pub(super) title: Option<String>,
-    /// What whoever does it must know.
+    /// What the worker must know.
     pub(super) description: Option<String>,
-    /// How far it is, and why.
+    /// The status.
     pub(super) status: Option<TodoStatus>,
-    /// Why it is blocked. It goes with the status.
+    /// Why it is blocked; sent together with the status.
     pub(super) reason: Option<String>,
     /// The todos that must be done first.
     pub(super) depends_on: Option<Vec<TodoId>>,
-    /// The agent that is to do it.
+    /// The agent type of the worker.
     pub(super) agent_type: Option<String>,
-    /// The model that is to do it.
+    /// The model of the worker.
     pub(super) model: Option<String>,
-    /// Patterns of the files that it reads and changes.
+    /// Patterns of the files that the worker reads and changes.
     pub(super) files: Option<Vec<String>>,
     /// A shell command that must exit with code 0 when it is done.
     pub(super) check: Option<String>,
@@ -185,10 +185,10 @@ pub(super) struct TodoPatch {
     pub(super) expects: Option<String>,
 }
 
-/// Where a stream of events begins.
+/// Where an event stream starts.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct EventsQuery {
-    /// The last sequence number that the client has seen; the header `Last-Event-ID` counts instead if it is there.
+    /// The last sequence number that the client received; the `Last-Event-ID` header takes precedence.
     pub(super) after: u64,
 }

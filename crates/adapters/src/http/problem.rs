@@ -1,4 +1,4 @@
-//! What a request is refused with: RFC 9457's problem, and what to do about it.
+//! Error responses: problems as in RFC 9457, with a remedy.
 
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
@@ -11,13 +11,13 @@ use store::StoreError;
 use super::body::{self, ApiResponse};
 use crate::OpenRefusal;
 
-/// What a request is refused with.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub(super) struct HttpProblem {
-    /// What sort of problem it is; always `about:blank`, as the status says all.
+    /// The problem type; always `about:blank`, because the status says enough.
     r#type: &'static str,
-    /// The status in words.
+    /// The name of the status.
     title: &'static str,
     /// The HTTP status.
     status: u16,
@@ -29,7 +29,7 @@ pub(super) struct HttpProblem {
     /// Why the session refused it, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<RefusalKind>,
-    /// What may be asked of this path instead.
+    /// The methods that this path allows.
     #[serde(skip)]
     allow: Option<String>,
 }
@@ -72,7 +72,7 @@ impl HttpProblem {
         HttpProblem { allow: Some(verbs), ..self }
     }
 
-    /// The answer that says so.
+    /// Converts the problem into a response.
     pub(super) fn into_response(self) -> ApiResponse {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let text = serde_json::to_vec(&self).unwrap_or_default();
@@ -104,7 +104,7 @@ impl From<StoreError> for HttpProblem {
     fn from(error: StoreError) -> HttpProblem {
         match &error {
             StoreError::Missing { id, .. } => HttpProblem::not_found(format!("there is no session {id}"))
-                .remedy("GET /v1/sessions lists those there are"),
+                .remedy("GET /v1/sessions lists all sessions"),
             StoreError::Owned { .. } | StoreError::Exists { .. } | StoreError::Newer { .. } => {
                 HttpProblem::conflict(error.to_string())
             }
@@ -118,14 +118,14 @@ impl From<CallError> for HttpProblem {
         match error {
             CallError::Refused(object) => from_refusal(object),
             CallError::TooLarge { .. } => HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
-            CallError::Closed(_) => HttpProblem::conflict(format!("{error}; whether it took effect is not known"))
-                .remedy("look at the session with GET, and try again"),
+            CallError::Closed(_) => HttpProblem::conflict(format!("{error}; the request may have taken effect"))
+                .remedy("check the session with GET, and try again"),
             CallError::Params(_) | CallError::Answer(_) => HttpProblem::internal(error),
         }
     }
 }
 
-/// What a session said no with.
+/// Converts a session's refusal.
 fn from_refusal(object: ErrorObject) -> HttpProblem {
     let kind = object.data.as_ref().and_then(|data| data.get("kind")).cloned();
     let kind: Option<RefusalKind> = kind.and_then(|kind| serde_json::from_value(kind).ok());
@@ -134,13 +134,13 @@ fn from_refusal(object: ErrorObject) -> HttpProblem {
         (Some(RefusalKind::Invalid | RefusalKind::NoRule), _) => StatusCode::UNPROCESSABLE_ENTITY,
         (Some(_state), _) => StatusCode::CONFLICT,
         (None, ErrorObject::BAD_PARAMS) => StatusCode::BAD_REQUEST,
-        (None, ErrorObject::UNKNOWN_METHOD) => return of_another_version(),
+        (None, ErrorObject::UNKNOWN_METHOD) => return version_mismatch(),
         (None, _) => return HttpProblem::internal(object.message),
     };
     HttpProblem { kind, ..HttpProblem::new(status, object.message) }
 }
 
-fn of_another_version() -> HttpProblem {
-    HttpProblem::conflict("the process that runs the session is of another version, and does not know this")
-        .remedy("stop that process, and resume the session here")
+fn version_mismatch() -> HttpProblem {
+    HttpProblem::conflict("the process that runs the session has another version and does not support this")
+        .remedy("stop that process and resume the session here")
 }

@@ -1,5 +1,5 @@
-//! One session's events for all its watchers: each is made a piece of a stream once, and pieces that come close together
-//! are one batch that every watcher shares. What a watcher costs does not depend on how much happens.
+//! Relays one session's events to all its watchers. Each event is formatted once, and events that come close together
+//! form one batch that all watchers share, so that the cost of a watcher does not depend on the number of events.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,17 +16,17 @@ use tokio::time::Instant;
 
 use super::events::sse_event;
 
-/// How many batches a watcher may be behind before it goes back to the file.
+/// How many batches a watcher may be behind before it switches to the file.
 const BACKLOG: usize = 128;
 
-/// Most bytes of a batch.
+/// Maximum bytes of a batch.
 const BATCH: usize = 256 * 1024;
 
-/// The least time between two batches: what happens alone is told at once, what happens in a row is told together.
+/// The minimum time between two batches: a single event is sent at once, events in quick succession together.
 const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
 const PAUSE_MS: u64 = 50;
 
-/// Pieces of a stream that every watcher shares.
+/// Formatted events that all watchers share.
 #[derive(Debug)]
 pub(super) struct EventBatch {
     pieces: Vec<EventChunk>,
@@ -35,20 +35,20 @@ pub(super) struct EventBatch {
 
 #[derive(Debug)]
 struct EventChunk {
-    /// The event's number, if it is one.
+    /// The sequence number, if this is a logged event.
     seq: Option<u64>,
     bytes: Bytes,
 }
 
 impl EventBatch {
-    /// The events that are in it, from the first to the last.
+    /// The sequence numbers of its first and last event.
     pub(super) fn events(&self) -> Option<(u64, u64)> {
         let mut events = self.pieces.iter().filter_map(|piece| piece.seq);
         let first = events.next()?;
         Some((first, events.last().unwrap_or(first)))
     }
 
-    /// What is new in it to a watcher that has seen events up to a number.
+    /// The part that is new to a watcher that has seen events up to `seen`.
     pub(super) fn after(&self, seen: u64) -> Bytes {
         let is_new = |piece: &&EventChunk| piece.seq.is_none_or(|seq| seq > seen);
         if self.pieces.iter().all(|piece| is_new(&piece)) {
@@ -60,51 +60,51 @@ impl EventBatch {
     }
 }
 
-/// One session's events for all its watchers, as long as one of them is there.
+/// Relays one session's events to all its watchers, as long as there are any.
 #[derive(Debug)]
 pub(super) struct EventRelay {
-    /// Only the work itself keeps the channel open: watchers are told when it ends.
+    /// Weak, so that the channel closes for the watchers when the task ends.
     batches: broadcast::WeakSender<Arc<EventBatch>>,
-    /// The session's state as it was told last.
+    /// The session's last reported state.
     status: Arc<Mutex<Option<Bytes>>>,
     _work: JoinSet<()>,
 }
 
 impl EventRelay {
-    /// Relays what a connection to a session tells of events after a number.
+    /// Relays the events after a sequence number from a connection to a session.
     pub(super) fn new(client: RpcClient, notifications: Notifications, after: u64) -> EventRelay {
         let batches = broadcast::Sender::new(BACKLOG);
         let status = Arc::default();
         let mut work = JoinSet::new();
         let weak = batches.downgrade();
-        let relaying = RelayTask { batches, status: Arc::clone(&status) };
-        work.spawn(relaying.run(client, notifications, after));
+        let task = RelayTask { batches, status: Arc::clone(&status) };
+        work.spawn(task.run(client, notifications, after));
         EventRelay { batches: weak, status, _work: work }
     }
 
-    /// What happens from here on; nothing if the session's owner is gone.
+    /// Subscribes to future batches; `None` if the session's owner is gone.
     pub(super) fn subscribe(&self) -> Option<broadcast::Receiver<Arc<EventBatch>>> {
         Some(self.batches.upgrade()?.subscribe())
     }
 
-    /// The session's state as it was told last.
+    /// The session's last reported state.
     pub(super) fn status(&self) -> Option<Bytes> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The relays of the sessions that are watched.
+/// The relays of all watched sessions.
 #[derive(Debug, Default)]
 pub(super) struct EventRelays(Mutex<HashMap<SessionId, Weak<EventRelay>>>);
 
 impl EventRelays {
-    /// The relay of a session that somebody watches already.
+    /// The relay of a session that is already being watched.
     pub(super) fn find(&self, id: SessionId) -> Option<Arc<EventRelay>> {
         let relays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         relays.get(&id).and_then(Weak::upgrade).filter(|relay| relay.batches.upgrade().is_some())
     }
 
-    /// Keeps a relay for those who come later.
+    /// Stores a relay for later watchers.
     pub(super) fn insert(&self, id: SessionId, relay: &Arc<EventRelay>) {
         let mut relays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         relays.retain(|_, relay| relay.strong_count() > 0);
@@ -121,11 +121,11 @@ impl RelayTask {
     async fn run(self, client: RpcClient, mut notifications: Notifications, after: u64) {
         let subscribe = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after, pause_ms: PAUSE_MS });
         let relay = async {
-            let mut told = Instant::now().checked_sub(PAUSE);
+            let mut last_sent = Instant::now().checked_sub(PAUSE);
             while let Ok(first) = notifications.next().await {
                 let mut pieces = Vec::from_iter(self.read(&first));
                 let mut size: usize = pieces.iter().map(|piece| piece.bytes.len()).sum();
-                let until = told.map(|told| told + PAUSE);
+                let until = last_sent.map(|last_sent| last_sent + PAUSE);
                 while size < BATCH {
                     let Some(next) = next_before(&mut notifications, until).await else { break };
                     let piece = self.read(&next);
@@ -133,27 +133,27 @@ impl RelayTask {
                     pieces.extend(piece);
                 }
                 self.publish(pieces);
-                told = Some(Instant::now());
+                last_sent = Some(Instant::now());
             }
         };
         tokio::select! {
-            // The answer may come after the first events.
+            // The response may come after the first events.
             () = async { match subscribe.await {
                 Ok(_subscribed) => std::future::pending().await,
-                Err(error) => tracing::warn!(%error, "a session cannot be watched"),
+                Err(error) => tracing::warn!(%error, "cannot watch a session"),
             } } => {}
             () = relay => {}
         }
     }
 
-    fn read(&self, told: &RpcNotification) -> Option<EventChunk> {
-        let seq = match told.method.as_str() {
-            "event" => Some(told.params["seq"].as_u64()?),
+    fn read(&self, notification: &RpcNotification) -> Option<EventChunk> {
+        let seq = match notification.method.as_str() {
+            "event" => Some(notification.params["seq"].as_u64()?),
             "text" | "status" => None,
             _newer => return None,
         };
-        let bytes = Bytes::from(sse_event(&told.method, seq, &told.params));
-        if told.method == "status" {
+        let bytes = Bytes::from(sse_event(&notification.method, seq, &notification.params));
+        if notification.method == "status" {
             *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes.clone());
         }
         Some(EventChunk { seq, bytes })
@@ -165,12 +165,12 @@ impl RelayTask {
         }
         let mut whole = BytesMut::new();
         pieces.iter().for_each(|piece| whole.extend_from_slice(&piece.bytes));
-        // Those who watch may all have left.
+        // Fails if all watchers have left.
         let _watchers = self.batches.send(Arc::new(EventBatch { pieces, whole: whole.freeze() }));
     }
 }
 
-/// The next of what is told, if it comes before a time, or is there already.
+/// Returns the next notification if it arrives before `until`.
 async fn next_before(notifications: &mut Notifications, until: Option<Instant>) -> Option<RpcNotification> {
     let next = notifications.next();
     match until {

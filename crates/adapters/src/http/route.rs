@@ -1,4 +1,4 @@
-//! One row of the table: what may be asked, what that takes and gives, and how a path is matched.
+//! One row of the route table: its input, output and action, and how its path is matched.
 
 use hyper::{Method as Verb, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -8,37 +8,37 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// One row of the table.
+/// One row of the route table.
 pub(super) struct Route {
     pub(super) verb: Verb,
-    /// With names in braces for what varies.
+    /// With the names of parameters in braces.
     pub(super) path: &'static str,
-    /// What programs call it.
+    /// The operation id.
     pub(super) name: &'static str,
-    /// What it is for, in one line.
+    /// A one-line description.
     pub(super) about: &'static str,
     pub(super) takes: RouteInput,
     pub(super) gives: RouteOutput,
     pub(super) act: RouteAction,
 }
 
-/// What a request says besides its path.
+/// The input of a request besides its path.
 pub(super) enum RouteInput {
     Nothing,
     Query(InputSchema),
     Body(InputSchema),
 }
 
-/// What it is answered with.
+/// The response.
 pub(super) enum RouteOutput {
     /// A value, with this status.
     Json(StatusCode, fn(&mut SchemaGenerator) -> Schema),
     Nothing,
-    /// Everything that happens, as server-sent events.
+    /// A stream of server-sent events.
     Events,
 }
 
-/// What is done about it.
+/// What the request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RouteAction {
     /// A method of the session's API.
@@ -54,9 +54,9 @@ pub(super) enum RouteAction {
     Watch,
 }
 
-/// What words from outside must be.
+/// The type of an input.
 pub(super) struct InputSchema {
-    /// Reads them; says in words why they do not fit.
+    /// Parses the input. The error text says why it is not valid.
     pub(super) read: fn(&[u8]) -> Result<Value, String>,
     pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -76,7 +76,7 @@ impl RouteOutput {
         RouteOutput::Json(StatusCode::OK, schema::<T>)
     }
 
-    pub(super) const fn new<T: JsonSchema>() -> RouteOutput {
+    pub(super) const fn created<T: JsonSchema>() -> RouteOutput {
         RouteOutput::Json(StatusCode::CREATED, schema::<T>)
     }
 }
@@ -86,43 +86,43 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn from_json<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<Value, String> {
-    // A body that says nothing says that everything is as usual. One that is a list would fill a type's fields in turn,
-    // and mean what nobody wrote.
+    // An empty body means defaults. A list is rejected: serde would assign its items to the fields in order, which the
+    // client did not mean.
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fields: Map<String, Value> =
         serde_json::from_slice(bytes).map_err(|error| format!("the body is not a JSON object: {error}"))?;
-    let read: T = T::deserialize(Value::Object(fields)).map_err(|error| format!("the body does not fit: {error}"))?;
-    serde_json::to_value(read).map_err(|error| error.to_string())
+    let value: T = T::deserialize(Value::Object(fields)).map_err(|error| format!("invalid body: {error}"))?;
+    serde_json::to_value(value).map_err(|error| error.to_string())
 }
 
-/// The greatest number that every JSON reader, and the store, take as it is.
-const GREATEST: u64 = (1 << 53) - 1;
+/// The greatest number that every JSON parser and the store represent exactly.
+const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 fn from_query<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<Value, String> {
-    let read: T = serde_urlencoded::from_bytes(bytes).map_err(|error| format!("the query does not fit: {error}"))?;
-    let value = serde_json::to_value(read).map_err(|error| error.to_string())?;
-    let is_great = |value: &Value| value.as_u64().is_some_and(|number| number > GREATEST);
-    match value.as_object().and_then(|fields| fields.iter().find(|(_, value)| is_great(value))) {
-        Some((name, _)) => Err(format!("the query does not fit: `{name}` is greater than {GREATEST}")),
+    let input: T = serde_urlencoded::from_bytes(bytes).map_err(|error| format!("invalid query: {error}"))?;
+    let value = serde_json::to_value(input).map_err(|error| error.to_string())?;
+    let is_too_great = |value: &Value| value.as_u64().is_some_and(|number| number > MAX_NUMBER);
+    match value.as_object().and_then(|fields| fields.iter().find(|(_, value)| is_too_great(value))) {
+        Some((name, _)) => Err(format!("invalid query: `{name}` is greater than {MAX_NUMBER}")),
         None => Ok(value),
     }
 }
 
-/// What stands in a path for the names in braces.
+/// The values of the parameters in a path.
 pub(super) type PathParams = Vec<(&'static str, String)>;
 
 impl Route {
-    /// What a path names, if it is one of this route's.
+    /// Returns the path parameters if a path matches this route.
     pub(super) fn matches(&self, path: &str) -> Option<PathParams> {
-        let (mut pattern, mut given) = (self.path.split('/'), path.split('/'));
-        let mut named = Vec::new();
+        let (mut pattern, mut actual) = (self.path.split('/'), path.split('/'));
+        let mut params = Vec::new();
         loop {
-            match (pattern.next(), given.next()) {
-                (None, None) => return Some(named),
-                (Some(part), Some(word)) => match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
-                    Some(_) if word.is_empty() => return None,
-                    Some(name) => named.push((name, percent_decode_str(word).decode_utf8().ok()?.into_owned())),
-                    None if part == word => {}
+            match (pattern.next(), actual.next()) {
+                (None, None) => return Some(params),
+                (Some(part), Some(segment)) => match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+                    Some(_) if segment.is_empty() => return None,
+                    Some(name) => params.push((name, percent_decode_str(segment).decode_utf8().ok()?.into_owned())),
+                    None if part == segment => {}
                     None => return None,
                 },
                 (Some(_), None) | (None, Some(_)) => return None,
@@ -130,7 +130,7 @@ impl Route {
         }
     }
 
-    /// The names in braces.
+    /// The names of the path parameters.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }

@@ -1,4 +1,4 @@
-//! The table: everything that may be asked over HTTP.
+//! The route table: the whole HTTP API.
 
 use hyper::Method as Verb;
 use protocol::api::{
@@ -32,83 +32,85 @@ macro_rules! routes {
 
 routes! {
     GET "/v1", "greet", RouteInput::Nothing, RouteOutput::json::<ServerInfo>(), RouteAction::ServerInfo,
-        "What serves here.";
+        "Describes the server.";
     GET "/v1/openapi.json", "describe", RouteInput::Nothing, RouteOutput::json::<serde_json::Value>(), RouteAction::Describe,
-        "This table, as an OpenAPI document.";
+        "Returns this table as an OpenAPI document.";
 
     GET "/v1/sessions", "listSessions", RouteInput::query::<SessionListQuery>(), RouteOutput::json::<SessionsPage>(), RouteAction::List,
-        "The sessions there are, newest first, in pages.";
-    POST "/v1/sessions", "beginSession", RouteInput::body::<SessionOptions>(), RouteOutput::new::<SessionView>(), RouteAction::Create,
-        "Begins a session, which runs here whoever watches.";
+        "Lists sessions, newest first, in pages.";
+    POST "/v1/sessions", "beginSession", RouteInput::body::<SessionOptions>(), RouteOutput::created::<SessionView>(), RouteAction::Create,
+        "Starts a session, which runs in this server whether or not a client watches it.";
     GET "/v1/sessions/{session}", "getSession", RouteInput::Nothing, RouteOutput::json::<SessionView>(),
-        RouteAction::Call(Method::SessionGet), "What the session is, who owns it, and the state of its root.";
+        RouteAction::Call(Method::SessionGet),
+        "Describes the session: its settings, its owner, and the state of its root.";
     DELETE "/v1/sessions/{session}", "removeSession", RouteInput::Nothing, RouteOutput::Nothing, RouteAction::Remove,
-        "Removes a session that no other process runs, with everything that was kept of it.";
-    POST "/v1/sessions/{session}/messages", "sendMessage", RouteInput::body::<MessageBody>(), RouteOutput::new::<SendResult>(),
+        "Removes a session that no other process runs, with all its data.";
+    POST "/v1/sessions/{session}/messages", "sendMessage", RouteInput::body::<MessageBody>(), RouteOutput::created::<SendResult>(),
         RouteAction::Call(Method::SessionSend), "Sends the session's root a message.";
     POST "/v1/sessions/{session}/interrupt", "interruptSession", RouteInput::Nothing, RouteOutput::Nothing,
-        RouteAction::Call(Method::SessionInterrupt), "Stops the running turn; the session stays.";
+        RouteAction::Call(Method::SessionInterrupt), "Stops the running turn; the session stays open.";
     POST "/v1/sessions/{session}/stop", "stopSession", RouteInput::Nothing, RouteOutput::Nothing, RouteAction::Stop,
         "Stops every task and ends the run; the session can be resumed.";
     POST "/v1/sessions/{session}/resume", "resumeSession", RouteInput::body::<SessionOptions>(), RouteOutput::json::<SessionView>(),
-        RouteAction::Resume, "Goes on with a session that nobody runs; one that runs stays as it is.";
-    POST "/v1/sessions/{session}/fork", "forkSession", RouteInput::body::<SessionOptions>(), RouteOutput::new::<SessionView>(),
-        RouteAction::Fork, "Goes on in a copy; the session itself stays as it is.";
+        RouteAction::Resume, "Resumes a session that no process runs; a running one stays as it is.";
+    POST "/v1/sessions/{session}/fork", "forkSession", RouteInput::body::<SessionOptions>(), RouteOutput::created::<SessionView>(),
+        RouteAction::Fork, "Continues in a copy; the original session stays as it is.";
     GET "/v1/sessions/{session}/events", "watchSession", RouteInput::query::<EventsQuery>(), RouteOutput::Events, RouteAction::Watch,
-        "Everything that happens in the session, from a sequence number on.";
+        "Streams the session's events, from a sequence number on.";
 
     GET "/v1/sessions/{session}/mode", "getMode", RouteInput::Nothing, RouteOutput::json::<ModeParams>(),
-        RouteAction::Call(Method::ModeGet), "How far the session's own agent goes by itself.";
+        RouteAction::Call(Method::ModeGet), "Returns the session mode.";
     POST "/v1/sessions/{session}/mode", "setMode", RouteInput::body::<ModeParams>(), RouteOutput::Nothing,
-        RouteAction::Call(Method::ModeSet), "Goes on in another mode.";
+        RouteAction::Call(Method::ModeSet), "Changes the session mode.";
     GET "/v1/sessions/{session}/plan", "getPlan", RouteInput::Nothing, RouteOutput::json::<PlanResult>(),
-        RouteAction::Call(Method::PlanRead), "The session's plan, if it has one.";
+        RouteAction::Call(Method::PlanRead), "Returns the session's plan, if it has one.";
     POST "/v1/sessions/{session}/plan", "setPlan", RouteInput::body::<PlanParams>(), RouteOutput::Nothing,
-        RouteAction::Call(Method::PlanUpdate), "Keeps another plan.";
+        RouteAction::Call(Method::PlanUpdate), "Replaces the plan.";
     DELETE "/v1/sessions/{session}/plan", "removePlan", RouteInput::Nothing, RouteOutput::Nothing,
         RouteAction::Call(Method::PlanDelete), "Removes the plan.";
     GET "/v1/sessions/{session}/model", "getModel", RouteInput::Nothing, RouteOutput::json::<ModelParams>(),
-        RouteAction::Call(Method::ModelGet), "The model that the session's own agent asks.";
+        RouteAction::Call(Method::ModelGet), "Returns the root's model.";
     POST "/v1/sessions/{session}/model", "setModel", RouteInput::body::<ModelParams>(), RouteOutput::Nothing,
-        RouteAction::Call(Method::ModelSet), "Asks another model from the next turn on.";
+        RouteAction::Call(Method::ModelSet), "Changes the root's model, from the next turn on.";
     POST "/v1/sessions/{session}/fleet", "startFleet", RouteInput::body::<FleetParams>(), RouteOutput::json::<FleetResult>(),
-        RouteAction::Call(Method::SessionFleetStart), "Has the root split a request and run its parts by agents of its own.";
+        RouteAction::Call(Method::SessionFleetStart),
+        "Has the root split a request into parts and start an agent for each.";
 
     GET "/v1/sessions/{session}/commands", "listCommands", RouteInput::Nothing, RouteOutput::json::<SlashList>(),
-        RouteAction::Call(Method::CommandsList), "The slash commands there are.";
+        RouteAction::Call(Method::CommandsList), "Lists the slash commands.";
     POST "/v1/sessions/{session}/commands/{name}", "invokeCommand", RouteInput::body::<CommandInput>(),
         RouteOutput::json::<InvokeSlashResult>(), RouteAction::Call(Method::CommandsInvoke),
-        "Runs a slash command; one that is for the model gives the prompt to send.";
+        "Runs a slash command; one meant for the model returns the prompt to send.";
     GET "/v1/sessions/{session}/agents", "listAgents", RouteInput::Nothing, RouteOutput::json::<AgentsResult>(),
-        RouteAction::Call(Method::AgentsList), "The agents that may be started.";
+        RouteAction::Call(Method::AgentsList), "Lists the agents that can be started.";
     POST "/v1/sessions/{session}/agents", "startAgent", RouteInput::body::<StartAgentParams>(),
-        RouteOutput::new::<StartAgentResult>(), RouteAction::Call(Method::AgentsStart),
-        "Starts an agent in the background; its result reaches the root.";
+        RouteOutput::created::<StartAgentResult>(), RouteAction::Call(Method::AgentsStart),
+        "Starts an agent in the background; the root receives its result.";
 
     GET "/v1/sessions/{session}/tasks", "listTasks", RouteInput::query::<TasksParams>(), RouteOutput::json::<TasksPage>(),
-        RouteAction::Call(Method::TasksList), "Every task of the session, oldest first, in pages.";
+        RouteAction::Call(Method::TasksList), "Lists the session's tasks, oldest first, in pages.";
     GET "/v1/sessions/{session}/tasks/{task}", "getTask", RouteInput::Nothing, RouteOutput::json::<TaskRecord>(),
-        RouteAction::Call(Method::TasksGet), "One task with everything its record holds.";
+        RouteAction::Call(Method::TasksGet), "Returns the full record of one task.";
     GET "/v1/sessions/{session}/tasks/{task}/output", "getOutput", RouteInput::Nothing, RouteOutput::json::<OutputResult>(),
-        RouteAction::Call(Method::TasksOutput), "What a task printed or said last, clipped.";
+        RouteAction::Call(Method::TasksOutput), "Returns a task's latest output or message, clipped.";
     POST "/v1/sessions/{session}/tasks/{task}/stop", "stopTask", RouteInput::body::<StopOptions>(), RouteOutput::Nothing,
         RouteAction::Call(Method::TasksStop), "Stops a task and everything below it.";
     POST "/v1/sessions/{session}/tasks/{task}/promote", "promoteTask", RouteInput::Nothing, RouteOutput::Nothing,
-        RouteAction::Call(Method::TasksPromote), "Sends a task that the root waits for to the background.";
+        RouteAction::Call(Method::TasksPromote), "Moves a task that the root waits for to the background.";
     POST "/v1/sessions/{session}/tasks/{task}/messages", "sendTaskMessage", RouteInput::body::<MessageBody>(),
-        RouteOutput::new::<SendResult>(), RouteAction::Call(Method::SessionSend), "Sends a task a message.";
+        RouteOutput::created::<SendResult>(), RouteAction::Call(Method::SessionSend), "Sends a task a message.";
     DELETE "/v1/sessions/{session}/tasks/{task}", "forgetTask", RouteInput::Nothing, RouteOutput::Nothing,
         RouteAction::Call(Method::TasksForget), "Removes the record of a task that has ended.";
 
     GET "/v1/sessions/{session}/todos", "listTodos", RouteInput::query::<TodosParams>(), RouteOutput::json::<TodosPage>(),
-        RouteAction::Call(Method::TodosList), "The todos of the session with what they depend on, in pages.";
-    POST "/v1/sessions/{session}/todos", "addTodo", RouteInput::body::<NewTodo>(), RouteOutput::new::<TodoView>(),
-        RouteAction::Call(Method::TodosAdd), "Adds a todo to the session's graph.";
+        RouteAction::Call(Method::TodosList), "Lists the session's todos with their dependencies, in pages.";
+    POST "/v1/sessions/{session}/todos", "addTodo", RouteInput::body::<NewTodo>(), RouteOutput::created::<TodoView>(),
+        RouteAction::Call(Method::TodosAdd), "Adds a todo.";
     PATCH "/v1/sessions/{session}/todos/{todo}", "changeTodo", RouteInput::body::<TodoPatch>(), RouteOutput::json::<TodoView>(),
-        RouteAction::Call(Method::TodosUpdate), "Changes a todo: its words, what it depends on, how far it is.";
+        RouteAction::Call(Method::TodosUpdate), "Changes a todo: its text, dependencies or status.";
 
     GET "/v1/sessions/{session}/asks", "listAsks", RouteInput::query::<AsksParams>(), RouteOutput::json::<AsksResult>(),
-        RouteAction::Call(Method::AsksList), "What waits for a person's decision, oldest first.";
+        RouteAction::Call(Method::AsksList), "Lists the asks that wait for a person's decision, oldest first.";
     POST "/v1/sessions/{session}/asks/{ask}", "decideAsk", RouteInput::body::<DecisionBody>(), RouteOutput::Nothing,
-        RouteAction::Call(Method::AsksDecide), "Decides on one ask: allows or denies a call, or answers a question.";
+        RouteAction::Call(Method::AsksDecide), "Decides one ask: allows or denies a call, or answers a question.";
 }

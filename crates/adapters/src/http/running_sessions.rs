@@ -1,4 +1,4 @@
-//! The sessions that run in this process. Each has a keeper, who alone holds it and hears wishes.
+//! The sessions that run in this process. Each belongs to one background task, which receives commands for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,44 +22,36 @@ pub(super) type SessionConnection = (RpcClient, Notifications);
 pub(super) struct RunningSessions {
     host: Arc<dyn SessionHost>,
     max_sessions: usize,
-    /// One is opened at a time, so that nobody opens what another is about to.
+    /// Sessions are opened one at a time, so that no session is opened twice.
     opening: tokio::sync::Mutex<()>,
     channels: SessionChannels,
     session_tasks: TaskTracker,
-    /// Where sessions run, and not those who ask for them.
+    /// The runtime that sessions run on, which differs from the one that serves clients.
     sessions: Handle,
     closing: CancellationToken,
 }
 
 type SessionChannels = Arc<Mutex<HashMap<SessionId, mpsc::Sender<SessionTaskCommand>>>>;
 
-/// What a keeper is asked for.
+/// A command to a session's task.
 enum SessionTaskCommand {
-    /// A connection.
+    /// Connect to the session.
     Connect(oneshot::Sender<SessionConnection>),
-    /// To leave the session once nothing runs in it any more.
+    /// Leave the session as soon as nothing runs in it.
     Retire,
-    /// To leave the session now.
+    /// Leave the session now.
     Leave(oneshot::Sender<()>),
 }
 
-/// How many wishes wait for a keeper.
-const WISHES: usize = 16;
+/// How many commands may wait for a session's task.
+const COMMAND_BUFFER: usize = 16;
 
 impl RunningSessions {
-    /// Sessions run where this is called.
-    pub(super) fn new(session_host: Arc<dyn SessionHost>, most: usize, closing: CancellationToken) -> RunningSessions {
+    /// Sessions run on the runtime of the caller.
+    pub(super) fn new(host: Arc<dyn SessionHost>, max_sessions: usize, closing: CancellationToken) -> RunningSessions {
         let opening = tokio::sync::Mutex::new(());
-        let (rooms, keepers, sessions) = (SessionChannels::default(), TaskTracker::new(), Handle::current());
-        RunningSessions {
-            host: session_host,
-            max_sessions: most,
-            opening,
-            channels: rooms,
-            session_tasks: keepers,
-            sessions,
-            closing,
-        }
+        let (channels, session_tasks, sessions) = (SessionChannels::default(), TaskTracker::new(), Handle::current());
+        RunningSessions { host, max_sessions, opening, channels, session_tasks, sessions, closing }
     }
 
     pub(super) fn home(&self) -> &host::Home {
@@ -71,74 +63,74 @@ impl RunningSessions {
         lock_channels(&self.channels).len()
     }
 
-    /// Opens a session here. What was interrupted in one that goes on goes on. A session that is being opened is opened,
-    /// even if its client has left: one that nobody keeps could not be reached by anybody.
+    /// Opens a session here and resumes interrupted work in it. Opening finishes even if its client has left: a session
+    /// without a task to hold it could not be reached.
     pub(super) async fn open(
         self: &Arc<Self>,
-        order: OpenRequest,
+        request: OpenRequest,
     ) -> Result<(SessionId, SessionConnection), HttpProblem> {
-        let hall = Arc::clone(self);
-        let taken_in = async move { hall.open_here(order).await };
-        self.session_tasks.spawn_on(taken_in, &self.sessions).await.map_err(HttpProblem::internal)?
+        let sessions = Arc::clone(self);
+        let opening = async move { sessions.open_here(request).await };
+        self.session_tasks.spawn_on(opening, &self.sessions).await.map_err(HttpProblem::internal)?
     }
 
-    async fn open_here(&self, order: OpenRequest) -> Result<(SessionId, SessionConnection), HttpProblem> {
+    async fn open_here(&self, request: OpenRequest) -> Result<(SessionId, SessionConnection), HttpProblem> {
         let _turn = self.opening.lock().await;
         if self.closing.is_cancelled() {
-            return Err(HttpProblem::conflict("the server is about to end").remedy("start it again"));
+            return Err(HttpProblem::conflict("the server is shutting down").remedy("start it again"));
         }
-        if let SessionStart::Resume(id) = order.start
-            && let Some(link) = self.connect_local(id).await
+        if let SessionStart::Resume(id) = request.start
+            && let Some(connection) = self.connect_local(id).await
         {
-            return Ok((id, link));
+            return Ok((id, connection));
         }
         if self.count() >= self.max_sessions {
-            let detail = format!("{} sessions run here already, and that is the limit", self.max_sessions);
+            let detail = format!("the limit of {} running sessions is reached", self.max_sessions);
             return Err(HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail)
                 .remedy("stop one: POST /v1/sessions/{session}/stop"));
         }
-        let start = order.start;
-        let session = self.host.open(order).await?;
+        let start = request.start;
+        let session = self.host.open(request).await?;
         let id = session.id();
         let resumed = match start {
             SessionStart::Resume(_) => session.resume().await,
             SessionStart::New | SessionStart::Fork(_) => Ok(()),
         };
-        let link = session.connect().await;
-        let (room, wishes) = mpsc::channel(WISHES);
-        lock_channels(&self.channels).insert(id, room);
-        // This runs where sessions do.
-        self.session_tasks.spawn(run_session(session, wishes, Arc::clone(&self.channels), self.closing.clone()));
+        let connection = session.connect().await;
+        let (sender, commands) = mpsc::channel(COMMAND_BUFFER);
+        lock_channels(&self.channels).insert(id, sender);
+        // `open` runs this on the runtime of sessions.
+        self.session_tasks.spawn(run_session(session, commands, Arc::clone(&self.channels), self.closing.clone()));
         resumed.map_err(HttpProblem::internal)?;
-        Ok((id, link.map_err(HttpProblem::internal)?))
+        Ok((id, connection.map_err(HttpProblem::internal)?))
     }
 
-    /// A connection to a session, if it runs here.
+    /// Connects to a session, if it runs here.
     pub(super) async fn connect_local(&self, id: SessionId) -> Option<SessionConnection> {
-        let (reply, link) = oneshot::channel();
+        let (reply, connection) = oneshot::channel();
         self.channel(id)?.send(SessionTaskCommand::Connect(reply)).await.ok()?;
-        link.await.ok()
+        connection.await.ok()
     }
 
-    /// Leaves a session once nothing runs in it any more.
+    /// Leaves a session as soon as nothing runs in it.
     pub(super) async fn retire(&self, id: SessionId) {
-        if let Some(room) = self.channel(id) {
-            // A keeper who is gone has left it.
-            room.send(SessionTaskCommand::Retire).await.ok();
+        if let Some(channel) = self.channel(id) {
+            // Fails if the task has ended and thus left the session.
+            channel.send(SessionTaskCommand::Retire).await.ok();
         }
     }
 
     /// Leaves a session now, if it runs here, and waits until that is done.
     pub(super) async fn leave(&self, id: SessionId) {
         let (reply, left) = oneshot::channel();
-        if let Some(room) = self.channel(id)
-            && room.send(SessionTaskCommand::Leave(reply)).await.is_ok()
+        if let Some(channel) = self.channel(id)
+            && channel.send(SessionTaskCommand::Leave(reply)).await.is_ok()
         {
             left.await.ok();
         }
     }
 
-    /// Waits until every session is left. Whoever closes the adapter has cancelled its token.
+    /// Waits until every session is left. The caller must have cancelled `closing`.
     pub(super) async fn wait_until_empty(&self) {
         let _turn = self.opening.lock().await;
         self.session_tasks.close();
@@ -155,33 +147,33 @@ impl RunningSessions {
     }
 }
 
-fn lock_channels(rooms: &SessionChannels) -> MutexGuard<'_, HashMap<SessionId, mpsc::Sender<SessionTaskCommand>>> {
-    rooms.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_channels(channels: &SessionChannels) -> MutexGuard<'_, HashMap<SessionId, mpsc::Sender<SessionTaskCommand>>> {
+    channels.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until nothing runs in a session any more. One that is paused has stopped, and will not say that it is quiet.
+/// Waits until nothing runs in a session. A paused session has stopped, but never reports that it is quiet.
 async fn wait_until_quiet(status: &mut watch::Receiver<SessionStatus>) {
-    // A session that says nothing any more is quiet.
+    // A closed channel counts as quiet.
     let _over = status.wait_for(|status| status.quiet || status.paused.is_some()).await.is_err();
 }
 
-/// Keeps one session until somebody wants it left.
+/// Holds one session until it is told to leave it.
 async fn run_session(
     session: Session,
-    mut wishes: mpsc::Receiver<SessionTaskCommand>,
-    all: SessionChannels,
+    mut commands: mpsc::Receiver<SessionTaskCommand>,
+    channels: SessionChannels,
     closing: CancellationToken,
 ) {
     let id = session.id();
     let mut status = session.status();
     let mut retiring = false;
-    let wanted = loop {
+    let leave_reply = loop {
         tokio::select! {
-            wish = wishes.recv() => match wish {
+            command = commands.recv() => match command {
                 Some(SessionTaskCommand::Connect(reply)) => match session.connect().await {
-                    // Whoever asked may have lost patience.
-                    Ok(link) => drop(reply.send(link)),
-                    Err(error) => tracing::warn!(%error, "the session cannot be reached"),
+                    // Fails if the client no longer waits.
+                    Ok(connection) => drop(reply.send(connection)),
+                    Err(error) => tracing::warn!(%error, "cannot connect to the session"),
                 },
                 Some(SessionTaskCommand::Retire) => retiring = true,
                 Some(SessionTaskCommand::Leave(reply)) => break Some(reply),
@@ -192,11 +184,11 @@ async fn run_session(
         }
     };
     if let Err(error) = session.leave().await {
-        tracing::warn!(%error, %id, "the session was not left as it should be");
+        tracing::warn!(%error, %id, "cannot leave the session cleanly");
     }
-    lock_channels(&all).remove(&id);
-    if let Some(reply) = wanted {
-        // Whoever wanted it may have lost patience.
+    lock_channels(&channels).remove(&id);
+    if let Some(reply) = leave_reply {
+        // Fails if the client no longer waits.
         reply.send(()).ok();
     }
 }

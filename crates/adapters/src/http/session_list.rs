@@ -1,4 +1,4 @@
-//! The sessions there are, run or not.
+//! Lists and removes sessions, running or not.
 
 use host::Home;
 use protocol::SessionId;
@@ -8,22 +8,22 @@ use super::payloads::{SessionListQuery, SessionOverview, SessionsPage};
 use super::problem::HttpProblem;
 use super::stored_session::PAGE_MAX;
 
-/// How many rows a page has unless somebody says.
+/// The default number of rows of a page.
 const PAGE: u64 = 100;
 
-/// One page of the sessions there are. It reads files: not for a thread that others wait on.
-pub(super) fn list(home: &Home, wanted: &SessionListQuery) -> Result<SessionsPage, HttpProblem> {
-    let wanted = store::SessionQuery {
-        cwd: wanted.cwd.clone(),
-        state: wanted.state.clone(),
-        offset: wanted.offset,
-        limit: Some(wanted.limit.unwrap_or(PAGE).min(PAGE_MAX)),
+/// Returns one page of sessions. It reads files, so call it on a blocking thread.
+pub(super) fn list(home: &Home, query: &SessionListQuery) -> Result<SessionsPage, HttpProblem> {
+    let query = store::SessionQuery {
+        cwd: query.cwd.clone(),
+        state: query.state.clone(),
+        offset: query.offset,
+        limit: Some(query.limit.unwrap_or(PAGE).min(PAGE_MAX)),
     };
-    let page = SessionIndex::open(home)?.reconcile(home)?.page(home, &wanted)?;
+    let page = SessionIndex::open(home)?.reconcile(home)?.page(home, &query)?;
     Ok(SessionsPage { sessions: page.rows.into_iter().map(summarize).collect(), total: page.total })
 }
 
-/// Removes a session that nobody runs.
+/// Removes a session that no process runs.
 pub(super) fn remove(home: &Home, id: SessionId) -> Result<(), HttpProblem> {
     store::remove_session(home, id)?;
     Ok(SessionIndex::open(home)?.remove(id)?)

@@ -1,4 +1,4 @@
-//! Beginning, resuming and copying sessions: what a client wants, in the words of the command line.
+//! Starts, resumes and forks sessions, translating the client's options into command-line flags.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use super::session_access::{SessionAccess, call};
 use crate::OpenRequest;
 use crate::flags::RunFlags;
 
-/// Opens a session here, says its first words, and tells what it is then.
+/// Opens a session here, sends its first prompt, and returns its description.
 pub(super) async fn start_session(
-    hall: &Arc<RunningSessions>,
+    sessions: &Arc<RunningSessions>,
     start: SessionStart,
-    wanted: SessionOptions,
+    options: SessionOptions,
     limits: &HttpLimits,
 ) -> Result<SessionView, HttpProblem> {
-    let prompt = wanted.prompt.clone();
-    if let Some((client, _notifications)) = running_session(hall, start).await? {
+    let prompt = options.prompt.clone();
+    if let Some((client, _notifications)) = running_session(sessions, start).await? {
         return send_first_prompt(&client, prompt, limits).await;
     }
-    let (id, (client, _notifications)) = hall.open(open_request(start, wanted)?).await?;
-    let begun = send_first_prompt(&client, prompt, limits).await;
-    if begun.is_err() {
-        // Whoever asked is not told of it, and would not stop it.
-        hall.leave(id).await;
+    let (id, (client, _notifications)) = sessions.open(open_request(start, options)?).await?;
+    let started = send_first_prompt(&client, prompt, limits).await;
+    if started.is_err() {
+        // The client does not learn the session's id and could not stop it.
+        sessions.leave(id).await;
     }
-    begun
+    started
 }
 
-/// Says the first words, if there are any, and tells what the session is then.
+/// Sends the first prompt, if there is one, and returns the session's description.
 async fn send_first_prompt(
     client: &RpcClient,
     prompt: Option<String>,
@@ -54,25 +54,25 @@ async fn send_first_prompt(
     serde_json::from_value(view).map_err(HttpProblem::internal)
 }
 
-/// A connection to the session that is to go on, if it does already.
+/// A connection to the session to be resumed, if it is running already.
 async fn running_session(
-    hall: &RunningSessions,
+    sessions: &RunningSessions,
     start: SessionStart,
 ) -> Result<Option<super::running_sessions::SessionConnection>, HttpProblem> {
     match start {
         SessionStart::New => Ok(None),
-        SessionStart::Resume(id) => match hall.reach(id).await? {
-            SessionAccess::Live(link) => Ok(Some(link)),
+        SessionStart::Resume(id) => match sessions.find(id).await? {
+            SessionAccess::Live(connection) => Ok(Some(connection)),
             SessionAccess::Stored(_) => Ok(None),
         },
-        // Whether there is one to copy.
+        // Check that the session to copy exists.
         SessionStart::Fork(id) => {
-            store::SessionReader::open(hall.home(), id).map(|_reader| None).map_err(HttpProblem::from)
+            store::SessionReader::open(sessions.home(), id).map(|_reader| None).map_err(HttpProblem::from)
         }
     }
 }
 
-fn open_request(start: SessionStart, wanted: SessionOptions) -> Result<OpenRequest, HttpProblem> {
+fn open_request(start: SessionStart, options: SessionOptions) -> Result<OpenRequest, HttpProblem> {
     let SessionOptions {
         prompt: _,
         cwd,
@@ -92,11 +92,11 @@ fn open_request(start: SessionStart, wanted: SessionOptions) -> Result<OpenReque
         agents,
         ask_user,
         ask_wait_seconds,
-    } = wanted;
+    } = options;
     let cwd = cwd.map(PathBuf::from);
     if let Some(cwd) = cwd.as_ref().filter(|cwd| !cwd.is_absolute()) {
-        let detail = format!("cwd `{}` does not begin at the root", cwd.display());
-        return Err(HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).remedy("write the whole path"));
+        let detail = format!("cwd `{}` is not an absolute path", cwd.display());
+        return Err(HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).remedy("write the full path"));
     }
     let mut flags = RunFlags::default();
     flags.put("--model", model);

@@ -1,4 +1,4 @@
-//! What is known of a session that nobody runs: its file tells.
+//! Answers requests about a session that no process runs, from its file.
 
 use host::Home;
 use protocol::SessionId;
@@ -12,16 +12,16 @@ use store::SessionReader;
 
 use super::problem::HttpProblem;
 
-/// Most rows of a page.
+/// Maximum rows of a page.
 pub(super) const PAGE_MAX: u64 = 1000;
 
-/// Answers what can be answered without a process that runs the session.
+/// Answers the methods that do not need a process that runs the session.
 pub(super) fn answer_from_store(
     reader: &SessionReader,
     home: &Home,
     id: SessionId,
     method: Method,
-    given: Value,
+    input: Value,
 ) -> Result<Value, HttpProblem> {
     match method {
         Method::SessionGet => json(reader.session_view()?),
@@ -29,25 +29,25 @@ pub(super) fn answer_from_store(
         Method::ModelGet => json(ModelParams { model: reader.session_view()?.model }),
         Method::PlanRead => json(PlanResult { text: runtime::read_plan(home, id).map_err(HttpProblem::internal)? }),
         Method::TasksList => {
-            let wanted: TasksParams = params(given)?;
-            json(reader.tasks(&TasksParams { limit: capped_limit(wanted.limit), ..wanted })?)
+            let query: TasksParams = params(input)?;
+            json(reader.tasks(&TasksParams { limit: capped_limit(query.limit), ..query })?)
         }
         Method::TasksGet => {
-            let TaskParams { task } = params(given)?;
+            let TaskParams { task } = params(input)?;
             json(reader.record(task)?.ok_or_else(|| HttpProblem::not_found(format!("there is no task {task}")))?)
         }
         Method::TasksOutput => {
-            let TaskParams { task } = params(given)?;
+            let TaskParams { task } = params(input)?;
             let view = reader.task(task)?.ok_or_else(|| HttpProblem::not_found(format!("there is no task {task}")))?;
             json(OutputResult { output: runtime::task_output(home, id, &view) })
         }
         Method::TodosList => {
-            let wanted: TodosParams = params(given)?;
-            json(reader.todos_page(&TodosParams { limit: capped_limit(wanted.limit), ..wanted })?)
+            let query: TodosParams = params(input)?;
+            json(reader.todos_page(&TodosParams { limit: capped_limit(query.limit), ..query })?)
         }
         Method::AsksList => {
-            let wanted: AsksParams = params(given)?;
-            json(reader.asks_page(&AsksParams { limit: capped_limit(wanted.limit), ..wanted })?)
+            let query: AsksParams = params(input)?;
+            json(reader.asks_page(&AsksParams { limit: capped_limit(query.limit), ..query })?)
         }
         Method::SessionCommand
         | Method::SessionSend
@@ -78,20 +78,20 @@ pub(super) fn answer_from_store(
         | Method::TodosUpdate
         | Method::TodosEdit
         | Method::AsksDecide
-        | Method::EventsSubscribe => Err(HttpProblem::conflict("nobody runs the session")
-            .remedy(format!("go on with it first: POST /v1/sessions/{id}/resume"))),
+        | Method::EventsSubscribe => Err(HttpProblem::conflict("no process runs the session")
+            .remedy(format!("resume it first: POST /v1/sessions/{id}/resume"))),
     }
 }
 
-fn params<T: DeserializeOwned>(given: Value) -> Result<T, HttpProblem> {
-    serde_json::from_value(given).map_err(|error| HttpProblem::bad_request(error.to_string()))
+fn params<T: DeserializeOwned>(input: Value) -> Result<T, HttpProblem> {
+    serde_json::from_value(input).map_err(|error| HttpProblem::bad_request(error.to_string()))
 }
 
 fn json(answer: impl Serialize) -> Result<Value, HttpProblem> {
     serde_json::to_value(answer).map_err(HttpProblem::internal)
 }
 
-/// How many rows a page may have.
+/// Limits the number of rows of a page.
 fn capped_limit(limit: Option<u64>) -> Option<u64> {
     limit.map(|limit| limit.min(PAGE_MAX))
 }

@@ -1,4 +1,4 @@
-//! A connection whose client must take what is written to it: one that does not is closed, however little it holds up.
+//! A connection that is closed if its client does not read what is written to it.
 
 use std::io;
 use std::pin::Pin;
@@ -8,29 +8,29 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A connection whose client must take what is written to it.
+/// A connection that fails if its client does not read what is written to it.
 pub(super) struct WriteTimeoutStream<S> {
     stream: S,
     timeout: Duration,
-    /// Runs while the client takes nothing.
+    /// Set while a write waits for the client.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeoutStream<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> WriteTimeoutStream<S> {
-        WriteTimeoutStream { stream, timeout: patience, deadline: None }
+    pub(super) fn new(stream: S, timeout: Duration) -> WriteTimeoutStream<S> {
+        WriteTimeoutStream { stream, timeout, deadline: None }
     }
 
-    /// Gives up on a client that took nothing for too long.
+    /// Fails if the client has read nothing for too long.
     fn check_timeout<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.deadline = None;
             return written;
         }
-        let patience = self.timeout;
-        let waiting = self.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
-        ready!(waiting.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing")))
+        let timeout = self.timeout;
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        ready!(deadline.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A decision reaches its session.
+//! Delivers decisions to their sessions.
 
 use host::Home;
 use protocol::api::{AskState, AskView, CommandOutcome, DecideParams, SessionCommand};
@@ -14,12 +14,12 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::run::event_text;
 
-/// What is to be decided.
+/// The response to one or more asks.
 #[derive(Debug)]
 pub(super) enum ApprovalResponse {
-    /// The same for all.
+    /// The same decision for all.
     Decide(AskDecision),
-    /// These words, or the choice of this number.
+    /// This text, or the choice with this number.
     Answer(String),
 }
 
@@ -44,7 +44,7 @@ impl ApprovalResponse {
     }
 }
 
-/// What a line says to a plan: the action of this number or name, or else what should be different.
+/// Parses a line that answers a plan: the number or name of an action, otherwise the requested changes.
 pub(crate) fn parse_plan_decision(line: &str, actions: &[PlanAction]) -> AskDecision {
     let line = line.trim();
     let number = line.parse::<usize>().ok().and_then(|number| actions.get(number.checked_sub(1)?).copied());
@@ -54,15 +54,15 @@ pub(crate) fn parse_plan_decision(line: &str, actions: &[PlanAction]) -> AskDeci
     }
 }
 
-/// What became of a decision.
+/// The outcome of a decision.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum DecisionOutcome {
-    /// The session acts on it, once as many calls before it are decided: those of one message run in their order.
+    /// The session applies it once `behind` earlier calls are decided: calls of one message run in order.
     Applied { behind: usize },
-    /// It lies in the file of a session that nobody runs.
+    /// Stored in the file of a session that is not running.
     Queued,
-    /// Something else came first.
+    /// Already decided or withdrawn.
     TooLate { message: String },
 }
 
@@ -75,23 +75,23 @@ struct DecisionRow {
     fate: DecisionOutcome,
 }
 
-/// Decides on all of these and tells what became of it.
+/// Decides all of these asks and prints the outcomes.
 pub(super) async fn decide(
     home: &Home,
     asks: Vec<PendingAsk>,
-    verb: &ApprovalResponse,
+    response: &ApprovalResponse,
     json: bool,
 ) -> Result<CommandExit, CliError> {
     for waiting in &asks {
-        ensure_decision_fits(waiting, &verb.decision_for(&waiting.view.ask.subject))?;
+        ensure_decision_fits(waiting, &response.decision_for(&waiting.view.ask.subject))?;
     }
     if asks.is_empty() {
-        print::note("nothing waits for you");
+        print::note("nothing waits for your decision");
     }
     let mut rows = Vec::new();
     let mut failed = None;
     for waiting in &asks {
-        let decision = verb.decision_for(&waiting.view.ask.subject);
+        let decision = response.decision_for(&waiting.view.ask.subject);
         let (id, session) = (waiting.view.ask.id.clone(), waiting.view.session);
         let fate = match deliver_decision(home, waiting, &decision).await {
             Ok(fate) => fate,
@@ -102,7 +102,7 @@ pub(super) async fn decide(
         };
         rows.push(DecisionRow { id, session, decision, fate });
     }
-    // Only now: whether a call runs at once depends on what was decided on those before it.
+    // Only now: whether a call runs at once depends on the decisions on the calls before it.
     for (row, waiting) in rows.iter_mut().zip(&asks) {
         if let DecisionOutcome::Applied { behind } = &mut row.fate {
             *behind = count_calls_ahead(&SessionReader::open(home, row.session)?.asks(true)?, &waiting.view);
@@ -121,7 +121,7 @@ pub(super) async fn decide(
     Ok(if too_late { CommandExit::Usage } else { CommandExit::Success })
 }
 
-/// Fails for a decision that cannot be one on this.
+/// Fails if the decision does not fit the ask.
 fn ensure_decision_fits(waiting: &PendingAsk, decision: &AskDecision) -> Result<(), CliError> {
     let ask = &waiting.view.ask;
     if decision.fits(&ask.subject) {
@@ -129,18 +129,16 @@ fn ensure_decision_fits(waiting: &PendingAsk, decision: &AskDecision) -> Result<
     }
     let id = ask.id.short();
     Err(match ask.subject {
-        AskSubject::Permission { .. } => CliError::usage(format!("{id} is a call, which is allowed or denied"))
+        AskSubject::Permission { .. } => CliError::usage(format!("{id} is a tool call; allow or deny it"))
             .with_hint(format!("bosun approvals allow {id}, or deny")),
-        AskSubject::Question { .. } => CliError::usage(format!("{id} is a question, which is answered or denied"))
+        AskSubject::Question { .. } => CliError::usage(format!("{id} is a question; answer or deny it"))
             .with_hint(format!("bosun approvals answer {id} \"…\"")),
-        AskSubject::Plan { .. } => {
-            CliError::usage(format!("{id} is a plan, which is approved with one of its actions"))
-                .with_hint(format!("bosun approvals show {id}"))
-        }
+        AskSubject::Plan { .. } => CliError::usage(format!("{id} is a plan; answer it with one of its actions"))
+            .with_hint(format!("bosun approvals show {id}")),
     })
 }
 
-/// Gives one decision to its session.
+/// Delivers one decision to its session.
 async fn deliver_decision(
     home: &Home,
     waiting: &PendingAsk,
@@ -151,8 +149,8 @@ async fn deliver_decision(
     Ok(match deliver_command(home, session, &command).await? {
         DeliveryOutcome::Answered(CommandOutcome::Applied { .. }) => DecisionOutcome::Applied { behind: 0 },
         DeliveryOutcome::Answered(CommandOutcome::Refused { message, .. }) => {
-            // Somebody else may have come first; then that is what there is to say.
-            match state(&SessionReader::open(home, session)?.asks(true)?, ask) {
+            // Another decision may have come first; then report that one.
+            match ask_state(&SessionReader::open(home, session)?.asks(true)?, ask) {
                 AskState::Open => DecisionOutcome::TooLate { message: format!("is refused: {message}") },
                 AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.as_str() == decision.as_str() => {
                     DecisionOutcome::Applied { behind: 0 }
@@ -169,7 +167,7 @@ async fn deliver_decision(
     })
 }
 
-/// What becomes of a decision that lies in the file behind another one, which somebody left at the same moment.
+/// Returns the outcome of a queued decision if another one was queued before it at the same time.
 fn superseded_outcome(
     commands: &[(i64, SessionCommand)],
     waiting: &PendingAsk,
@@ -177,38 +175,40 @@ fn superseded_outcome(
 ) -> Option<DecisionOutcome> {
     let first =
         find_queued_decision(commands, &waiting.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
-    Some(DecisionOutcome::TooLate { message: format!("is {} already, and waits for its session", first.as_str()) })
+    Some(DecisionOutcome::TooLate { message: format!("is already {}, and waits for its session", first.as_str()) })
 }
 
-fn state(asks: &[AskView], id: &AskId) -> AskState {
+fn ask_state(asks: &[AskView], id: &AskId) -> AskState {
     let found = asks.iter().find(|view| view.ask.id == *id);
     found.map_or(AskState::Withdrawn, |view| view.state.clone())
 }
 
-/// How many calls of the same agent wait for a decision and come before this one.
+/// Counts the undecided calls of the same agent before this one.
 fn count_calls_ahead(asks: &[AskView], this: &AskView) -> usize {
     let before = asks.iter().take_while(|view| view.ask.id != this.ask.id);
     before.filter(|view| view.task == this.task && view.state == AskState::Open).count()
 }
 
-fn print_outcome(waiting: &PendingAsk, decision: &AskDecision, fate: &DecisionOutcome) {
-    let (id, session, word) = (waiting.view.ask.id.short(), waiting.view.session, decision.as_str());
+fn print_outcome(waiting: &PendingAsk, decision: &AskDecision, outcome: &DecisionOutcome) {
+    let (id, session, decided) = (waiting.view.ask.id.short(), waiting.view.session, decision.as_str());
     let what = match &waiting.view.ask.subject {
         AskSubject::Permission { tool, input, .. } => format!("{tool} {}", event_text::main_argument(input)),
         AskSubject::Question { question, .. } => question.clone(),
         AskSubject::Plan { summary, .. } => summary.clone(),
     };
     let what = escape_invisible(&print::one_line(&what, 60));
-    match fate {
+    match outcome {
         DecisionOutcome::Applied { behind } => {
-            print::output(format_args!("{id} {word}: {what}"));
+            print::output(format_args!("{id} {decided}: {what}"));
             if let (1.., AskDecision::Allow { .. }) = (*behind, decision) {
-                print::note(format_args!("it runs after the calls before it, {behind} of which wait for you"));
+                print::note(format_args!("it runs after the calls before it; {behind} of them wait for you"));
             }
         }
         DecisionOutcome::Queued => {
-            print::output(format_args!("{id} {word}: {what}"));
-            print::note(format_args!("nobody runs the session, so it waits; go on with: bosun --resume {session}"));
+            print::output(format_args!("{id} {decided}: {what}"));
+            print::note(format_args!(
+                "the session is not running, so the decision waits; resume with: bosun --resume {session}"
+            ));
         }
         DecisionOutcome::TooLate { message } => print::error(&format!("{id} {message}")),
     }
@@ -246,7 +246,7 @@ mod tests {
         assert!(superseded_outcome(&commands, &waiting, &allow).is_none());
         let fate = superseded_outcome(&commands, &waiting, &deny);
         assert!(
-            matches!(&fate, Some(DecisionOutcome::TooLate { message }) if message.contains("is allowed already")),
+            matches!(&fate, Some(DecisionOutcome::TooLate { message }) if message.contains("is already allowed")),
             "{fate:?}"
         );
     }

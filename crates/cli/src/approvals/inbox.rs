@@ -1,4 +1,4 @@
-//! What waits for a person, gathered from the sessions' own files.
+//! Asks of all sessions, read from the session files.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,30 +15,30 @@ use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::{print, run, time};
 
-/// A number that was decided on within this time may be the one that somebody types.
+/// A user may still mean the number of an ask that was decided within this time.
 const RECENTLY_DECIDED: Duration = Duration::from_secs(600);
 
-/// Where asks are looked for.
+/// Finds asks in all sessions.
 #[derive(Debug)]
 pub(super) struct ApprovalInbox<'a> {
     home: &'a Home,
 }
 
-/// One ask, with what there is to know of its session.
+/// One ask with details of its session.
 #[derive(Debug, Clone)]
 pub(super) struct PendingAsk {
     pub(super) view: AskView,
-    /// The folder its session works in.
+    /// The working folder of its session.
     pub(super) cwd: PathBuf,
-    /// What its session is about.
+    /// The title of its session.
     pub(super) title: String,
     /// The process that runs the session.
     pub(super) owner: Option<u32>,
-    /// What was decided, and is left for the next process that runs the session.
+    /// A decision stored for the next owner of the session.
     pub(super) queued_decision: Option<AskDecision>,
 }
 
-/// Which asks of a session.
+/// Selects asks of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AskFilter {
     Open,
@@ -50,7 +50,7 @@ impl ApprovalInbox<'_> {
         ApprovalInbox { home }
     }
 
-    /// What waits, oldest first: in one session, or in all that are not at rest.
+    /// Returns open asks, oldest first: of one session, or of all unsettled sessions.
     pub(super) fn pending(&self, session: Option<&str>) -> Result<Vec<PendingAsk>, CliError> {
         let sessions = match session {
             Some(prefix) => vec![run::find_session(self.home, prefix)?],
@@ -59,7 +59,7 @@ impl ApprovalInbox<'_> {
         Ok(self.collect_asks(&sessions, AskFilter::Open))
     }
 
-    /// The one ask that this names, whatever became of it: by its number, or by the beginning of its id.
+    /// Finds an ask in any state by its number or the beginning of its id.
     pub(super) fn find(&self, name: &str) -> Result<PendingAsk, CliError> {
         let unsettled = self.unsettled_sessions()?;
         let open = self.collect_asks(&unsettled, AskFilter::Open);
@@ -80,7 +80,7 @@ impl ApprovalInbox<'_> {
             }
         }
         if found.is_empty() {
-            // It may have been decided in a session that is over by now.
+            // It may have been decided in a session that is settled by now.
             found = begins(self.collect_asks(&self.all_sessions()?, AskFilter::All));
         }
         match (found.pop(), found.is_empty()) {
@@ -91,14 +91,12 @@ impl ApprovalInbox<'_> {
                 Err(CliError::usage(format!("several asks begin with `{}`: {ids}", print::sanitize(name)))
                     .with_hint("give more of the id"))
             }
-            (None, _) => {
-                Err(CliError::usage(format!("nothing that was asked begins with `{}`", print::sanitize(name)))
-                    .with_hint("`bosun approvals` lists what waits for you"))
-            }
+            (None, _) => Err(CliError::usage(format!("no ask begins with `{}`", print::sanitize(name)))
+                .with_hint("`bosun approvals` lists what waits for you")),
         }
     }
 
-    /// The same, if it can still be decided.
+    /// Finds an ask that can still be decided.
     pub(super) fn find_open(&self, prefix: &str) -> Result<PendingAsk, CliError> {
         let waiting = self.find(prefix)?;
         let id = waiting.view.ask.id.short();
@@ -106,8 +104,8 @@ impl ApprovalInbox<'_> {
             (AskState::Open, None) => Ok(waiting),
             (AskState::Open, Some(decision)) => {
                 let session = waiting.view.session;
-                Err(CliError::usage(format!("{id} is {} already, and waits for its session", decision.as_str()))
-                    .with_hint(format!("go on with: bosun --resume {session}")))
+                Err(CliError::usage(format!("{id} is already {}, and waits for its session", decision.as_str()))
+                    .with_hint(format!("resume with: bosun --resume {session}")))
             }
             (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
                 Err(CliError::usage(format!("{id} {}", describe_ask_state(state)))
@@ -116,7 +114,7 @@ impl ApprovalInbox<'_> {
         }
     }
 
-    /// Those that these numbers and prefixes name, each once; nothing is decided when one of them is wrong.
+    /// Finds the asks with these numbers and prefixes, each once; fails if one of them is wrong.
     pub(super) fn find_all_open(&self, prefixes: &[String]) -> Result<Vec<PendingAsk>, CliError> {
         let mut known = BTreeSet::new();
         let found = prefixes.iter().map(|prefix| self.find_open(prefix)).collect::<Result<Vec<_>, CliError>>()?;
@@ -133,13 +131,13 @@ impl ApprovalInbox<'_> {
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
-    /// The asks of these sessions, oldest first. One that cannot be read hides no other.
+    /// Returns the asks of these sessions, oldest first. An unreadable session is reported and skipped.
     fn collect_asks(&self, sessions: &[SessionId], which: AskFilter) -> Vec<PendingAsk> {
         let mut gathered = Vec::new();
         for id in sessions {
             match self.asks_of_session(*id, which) {
                 Ok(waiting) => gathered.extend(waiting),
-                // It was removed meanwhile.
+                // It was removed in the meantime.
                 Err(StoreError::Missing { .. }) => {}
                 Err(error) => print::note(format_args!("{id} cannot be read: {error}")),
             }
@@ -158,14 +156,14 @@ impl ApprovalInbox<'_> {
         let owner = live_owner(&reader)?;
         let commands = reader.pending_commands()?;
         let waiting = |view: AskView| {
-            let left = find_queued_decision(&commands, &view.ask.id).cloned();
-            PendingAsk { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, queued_decision: left }
+            let queued_decision = find_queued_decision(&commands, &view.ask.id).cloned();
+            PendingAsk { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, queued_decision }
         };
         Ok(asks.into_iter().map(waiting).collect())
     }
 }
 
-/// The first decision on an ask that lies in a session's file: it is the one that counts.
+/// Returns the first decision on an ask stored in a session's file: the first one counts.
 pub(super) fn find_queued_decision<'a>(commands: &'a [(i64, SessionCommand)], ask: &AskId) -> Option<&'a AskDecision> {
     commands.iter().find_map(|(_, command)| match command {
         SessionCommand::Decide(params) if params.ask == *ask => Some(&params.decision),
@@ -181,7 +179,7 @@ pub(super) fn find_queued_decision<'a>(commands: &'a [(i64, SessionCommand)], as
     })
 }
 
-/// How something that is no longer open ended.
+/// Describes the state of an ask.
 pub(super) fn describe_ask_state(state: &AskState) -> String {
     let local = |at: &Timestamp| time::format_local(*at, SystemClock.now());
     match state {
@@ -190,48 +188,48 @@ pub(super) fn describe_ask_state(state: &AskState) -> String {
             format!("was {} at {}", decision.as_str(), local(at))
         }
         AskState::Decided { by: protocol::DecidedBy::Deadline, at, .. } => {
-            format!("was denied at {}, since nobody had decided it in time", local(at))
+            format!("was denied at {}: no decision in time", local(at))
         }
-        AskState::Withdrawn => "was withdrawn: its call ended without it".into(),
+        AskState::Withdrawn => "was withdrawn: its call ended without a decision".into(),
     }
 }
 
-/// Those whose number in their session this is.
+/// Returns the asks with this number in their session.
 fn asks_with_number(waiting: &[PendingAsk], name: &str) -> Vec<PendingAsk> {
     let number = name.parse::<u64>().ok().filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()));
     waiting.iter().filter(|waiting| Some(waiting.view.number) == number).cloned().collect()
 }
 
-/// The one open ask with a number, if nobody can have meant another: sessions number their asks each for itself, and
-/// the one that was meant may have been decided a moment ago.
+/// Returns the open ask with a number, unless the number is ambiguous: each session numbers its own asks, and the user
+/// may mean one that was decided a moment ago.
 fn resolve_ask_number(mut open: Vec<PendingAsk>, all: &[PendingAsk], now: Timestamp) -> Result<PendingAsk, CliError> {
     let Some(first) = open.pop() else { return Err(CliError::usage("there is no ask with this number")) };
-    let lately = |at: Timestamp| now.since(at) < RECENTLY_DECIDED;
-    let is_lately = |state: &AskState, asked_at: Timestamp| match state {
+    let is_recent = |at: Timestamp| now.since(at) < RECENTLY_DECIDED;
+    let may_be_meant = |state: &AskState, asked_at: Timestamp| match state {
         AskState::Open => true,
-        AskState::Decided { at, .. } => lately(*at),
-        AskState::Withdrawn => lately(asked_at),
+        AskState::Decided { at, .. } => is_recent(*at),
+        AskState::Withdrawn => is_recent(asked_at),
     };
     let number = first.view.number;
     let others = all.iter().filter(|other| {
         let view = &other.view;
-        view.number == number && view.session != first.view.session && is_lately(&view.state, view.asked_at)
+        view.number == number && view.session != first.view.session && may_be_meant(&view.state, view.asked_at)
     });
     let others: Vec<&PendingAsk> = others.collect();
     if others.is_empty() {
         return Ok(first);
     }
-    let named = |waiting: &&PendingAsk| {
-        let over = match waiting.view.state {
+    let describe = |waiting: &&PendingAsk| {
+        let suffix = match waiting.view.state {
             AskState::Open => String::new(),
             AskState::Decided { .. } | AskState::Withdrawn => " (no longer open)".into(),
         };
         let title = escape_invisible(&print::one_line(&waiting.title, 36));
-        format!("{}{over} in {}: {title}", waiting.view.ask.id.short(), waiting.view.session)
+        format!("{}{suffix} in {}: {title}", waiting.view.ask.id.short(), waiting.view.session)
     };
-    let all: Vec<String> = [&first].iter().chain(&others).take(5).map(named).collect();
+    let all: Vec<String> = [&first].iter().chain(&others).take(5).map(describe).collect();
     Err(CliError::usage(format!("several sessions have an ask {number}:\n  {}", all.join("\n  ")))
-        .with_hint(format!("give the id instead, such as {}", first.view.ask.id.short())))
+        .with_hint(format!("use the id instead, such as {}", first.view.ask.id.short())))
 }
 
 fn has_id_prefix(id: &AskId, prefix: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What waits for a person, as text and as JSON.
+//! Prints asks as text and as JSON.
 
 use host::{Clock, SystemClock};
 use protocol::api::AskState;
@@ -13,10 +13,10 @@ use crate::exit::CommandExit;
 use crate::style::{Style, TextRole};
 use crate::{chat, print, time};
 
-/// Most characters of a call that a list shows.
+/// Maximum characters of a call shown in a list.
 const MAX_SHOWN_CHARS: usize = 1_000;
 
-/// How wide lines are that no terminal limits.
+/// Line width without a terminal.
 const UNLIMITED_WIDTH: usize = usize::MAX / 2;
 
 /// One ask as JSON.
@@ -35,14 +35,14 @@ struct AskRow<'a> {
     until_at: Option<Timestamp>,
     subject: &'a AskSubject,
     state: &'a AskState,
-    /// What was decided and is left for the session's next process.
+    /// A decision stored for the next owner of the session.
     left: Option<&'a AskDecision>,
     owner_pid: Option<u32>,
 }
 
 impl AskRow<'_> {
-    fn from_ask(waiting: &PendingAsk) -> AskRow<'_> {
-        let PendingAsk { view, cwd, title, owner, queued_decision: left } = waiting;
+    fn from_ask(pending: &PendingAsk) -> AskRow<'_> {
+        let PendingAsk { view, cwd, title, owner, queued_decision } = pending;
         AskRow {
             id: &view.ask.id,
             number: view.number,
@@ -56,7 +56,7 @@ impl AskRow<'_> {
             until_at: view.ask.until_at,
             subject: &view.ask.subject,
             state: &view.state,
-            left: left.as_ref(),
+            left: queued_decision.as_ref(),
             owner_pid: *owner,
         }
     }
@@ -67,39 +67,39 @@ pub(super) fn list(
     options: &ApprovalListArgs,
     style: Style,
 ) -> Result<CommandExit, CliError> {
-    let waiting = inbox.pending(options.session.as_deref())?;
+    let asks = inbox.pending(options.session.as_deref())?;
     if options.json {
-        print::json(&waiting.iter().map(AskRow::from_ask).collect::<Vec<_>>());
+        print::json(&asks.iter().map(AskRow::from_ask).collect::<Vec<_>>());
         return Ok(CommandExit::Success);
     }
-    if waiting.is_empty() {
-        print::note("nothing waits for you");
+    if asks.is_empty() {
+        print::note("nothing waits for your decision");
         return Ok(CommandExit::Success);
     }
     let now = SystemClock.now();
-    for one in &waiting {
-        print_heading(one, now, style);
-        print::output(format_args!("  in {}", session(one)));
-        print_body(one, Some(MAX_SHOWN_CHARS), style);
+    for ask in &asks {
+        print_heading(ask, now, style);
+        print::output(format_args!("  in {}", session_label(ask)));
+        print_body(ask, Some(MAX_SHOWN_CHARS), style);
     }
-    let first = &waiting[0];
-    print::note(hint(first, &name(first, &waiting)));
+    let first = &asks[0];
+    print::note(next_command_hint(first, &ask_argument(first, &asks)));
     Ok(CommandExit::Success)
 }
 
-pub(super) fn show(waiting: &PendingAsk, json: bool, style: Style) -> Result<CommandExit, CliError> {
+pub(super) fn show(pending: &PendingAsk, json: bool, style: Style) -> Result<CommandExit, CliError> {
     if json {
-        print::json(&AskRow::from_ask(waiting));
+        print::json(&AskRow::from_ask(pending));
         return Ok(CommandExit::Success);
     }
-    let view = &waiting.view;
+    let view = &pending.view;
     let now = SystemClock.now();
-    print_heading(waiting, now, style);
-    let owner = waiting.owner.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
+    print_heading(pending, now, style);
+    let owner = pending.owner.map_or_else(|| "no process".to_owned(), |pid| format!("process {pid}"));
     let rows = [
         ("id", view.ask.id.to_string()),
-        ("session", session(waiting)),
-        ("folder", escape_invisible(&waiting.cwd.display().to_string())),
+        ("session", session_label(pending)),
+        ("folder", escape_invisible(&pending.cwd.display().to_string())),
         ("run by", owner),
         ("asked", time::format_local(view.asked_at, now)),
     ];
@@ -109,9 +109,9 @@ pub(super) fn show(waiting: &PendingAsk, json: bool, style: Style) -> Result<Com
     if let Some(until) = view.ask.until_at {
         print::output(format_args!("  {:<8} {}", "deadline", time::format_local(until, now)));
     }
-    print_body(waiting, None, style);
-    match (&view.state, &waiting.queued_decision) {
-        (AskState::Open, None) => print::note(hint(waiting, view.ask.id.short())),
+    print_body(pending, None, style);
+    match (&view.state, &pending.queued_decision) {
+        (AskState::Open, None) => print::note(next_command_hint(pending, view.ask.id.short())),
         (AskState::Open, Some(_)) => {}
         (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
             print::output(format_args!("  {} {}", view.ask.id.short(), describe_ask_state(state)));
@@ -120,62 +120,62 @@ pub(super) fn show(waiting: &PendingAsk, json: bool, style: Style) -> Result<Com
     Ok(CommandExit::Success)
 }
 
-/// The line that names an ask: who asks, since when, until when.
-fn print_heading(waiting: &PendingAsk, now: Timestamp, style: Style) {
-    let view = &waiting.view;
+/// Prints the heading of an ask: its number, id, age, agent and deadline.
+fn print_heading(pending: &PendingAsk, now: Timestamp, style: Style) {
+    let view = &pending.view;
     let age = time::format_age(view.asked_at, now);
     let path = escape_invisible(&view.path);
     let number = style.paint(TextRole::Accent, &view.number.to_string());
     let id = style.paint(TextRole::Dim, view.ask.id.short());
-    print::output(format_args!("{number}  {id}  {age:>3} ago  {path}{}", status_suffix(waiting, now)));
+    print::output(format_args!("{number}  {id}  {age:>3} ago  {path}{}", status_suffix(pending, now)));
 }
 
-/// What to type for one of these: its number, or its id if another has the same number.
-fn name(waiting: &PendingAsk, all: &[PendingAsk]) -> String {
-    let number = waiting.view.number;
+/// The argument that selects an ask: its number, or its id if another ask has the same number.
+fn ask_argument(pending: &PendingAsk, all: &[PendingAsk]) -> String {
+    let number = pending.view.number;
     match all.iter().filter(|other| other.view.number == number).count() {
         0 | 1 => number.to_string(),
-        _several => waiting.view.ask.id.short().to_owned(),
+        _several => pending.view.ask.id.short().to_owned(),
     }
 }
 
-/// Its session, with enough of what that is about to know it by.
-fn session(waiting: &PendingAsk) -> String {
-    format!("{}: {}", waiting.view.session, escape_invisible(&print::one_line(&waiting.title, 36)))
+/// The session of an ask with its shortened title.
+fn session_label(pending: &PendingAsk) -> String {
+    format!("{}: {}", pending.view.session, escape_invisible(&print::one_line(&pending.title, 36)))
 }
 
-fn status_suffix(waiting: &PendingAsk, now: Timestamp) -> String {
-    match (&waiting.queued_decision, waiting.owner, waiting.view.ask.until_at) {
-        _ if waiting.view.state != AskState::Open => String::new(),
+fn status_suffix(pending: &PendingAsk, now: Timestamp) -> String {
+    match (&pending.queued_decision, pending.owner, pending.view.ask.until_at) {
+        _ if pending.view.state != AskState::Open => String::new(),
         (Some(decision), ..) => {
-            format!("  {}; go on with: bosun --resume {}", decision.as_str(), waiting.view.session)
+            format!("  {}; resume with: bosun --resume {}", decision.as_str(), pending.view.session)
         }
         (None, None, _) => "  (its session is not running)".into(),
         (None, Some(_), None) => String::new(),
-        (None, Some(_), Some(until)) => format!("  (denied in {})", time::format_age(now, until)),
+        (None, Some(_), Some(until)) => format!("  (will be denied in {})", time::format_age(now, until)),
     }
 }
 
-/// What is asked and why, at most so many characters of it.
-fn print_body(waiting: &PendingAsk, most: Option<usize>, style: Style) {
-    match &waiting.view.ask.subject {
+/// Prints the request and its reason, each up to `max_chars` characters.
+fn print_body(pending: &PendingAsk, max_chars: Option<usize>, style: Style) {
+    match &pending.view.ask.subject {
         AskSubject::Permission { tool, input, reason, rules } => {
             print::output(indented(&style.paint(TextRole::Strong, &escape_invisible(tool))));
-            print_call(waiting, input, most, style);
-            print::output(indented(&format!("why: {}", truncate_text(waiting, reason, most))));
+            print_call(pending, input, max_chars, style);
+            print::output(indented(&format!("why: {}", truncate_text(pending, reason, max_chars))));
             for rule in rules {
-                print::output(indented(&format!("always: {}", truncate_text(waiting, rule, most))));
+                print::output(indented(&format!("always: {}", truncate_text(pending, rule, max_chars))));
             }
         }
         AskSubject::Question { question, choices } => {
-            print::output(indented(&truncate_text(waiting, question, most)));
+            print::output(indented(&truncate_text(pending, question, max_chars)));
             for (number, choice) in (1..).zip(choices) {
-                print::output(indented(&format!("{number}. {}", truncate_text(waiting, choice, most))));
+                print::output(indented(&format!("{number}. {}", truncate_text(pending, choice, max_chars))));
             }
         }
         AskSubject::Plan { summary, plan, actions, recommended, .. } => {
-            print::output(indented(&truncate_text(waiting, summary, most)));
-            print::output(indented(&truncate_text(waiting, plan, most)));
+            print::output(indented(&truncate_text(pending, summary, max_chars)));
+            print::output(indented(&truncate_text(pending, plan, max_chars)));
             for (number, action) in (1..).zip(actions) {
                 let mark = if action == recommended { " (recommended)" } else { "" };
                 print::output(indented(&format!("{number}. {action}: {}{mark}", action.description())));
@@ -184,42 +184,42 @@ fn print_body(waiting: &PendingAsk, most: Option<usize>, style: Style) {
     }
 }
 
-/// The call itself as people read it, an edit as a diff.
-fn print_call(waiting: &PendingAsk, input: &str, most: Option<usize>, style: Style) {
+/// Prints the call; an edit as a diff.
+fn print_call(pending: &PendingAsk, input: &str, max_chars: Option<usize>, style: Style) {
     let columns = print::width().unwrap_or(UNLIMITED_WIDTH);
-    let (lines, rest) = chat::call_lines(input, columns, most.unwrap_or(usize::MAX), style);
+    let (lines, rest) = chat::call_lines(input, columns, max_chars.unwrap_or(usize::MAX), style);
     lines.iter().for_each(print::output);
     if rest > 0 {
-        print::output(format_args!("  {}", more_hint(waiting, rest)));
+        print::output(format_args!("  {}", more_hint(pending, rest)));
     }
 }
 
-/// The text in full, or its beginning and how to see the rest.
-fn truncate_text(waiting: &PendingAsk, text: &str, most: Option<usize>) -> String {
-    let shown: String = text.chars().take(most.unwrap_or(usize::MAX)).collect();
+/// Returns the text, shortened to `max_chars` characters, with a hint how to see the rest.
+fn truncate_text(pending: &PendingAsk, text: &str, max_chars: Option<usize>) -> String {
+    let shown: String = text.chars().take(max_chars.unwrap_or(usize::MAX)).collect();
     let rest = text.len() - shown.len();
     match rest {
         0 => escape_invisible(&shown),
-        rest => format!("{}\n{}", escape_invisible(&shown), more_hint(waiting, rest)),
+        rest => format!("{}\n{}", escape_invisible(&shown), more_hint(pending, rest)),
     }
 }
 
-/// How to see what is left out.
-fn more_hint(waiting: &PendingAsk, rest: usize) -> String {
-    format!("… {rest} more bytes: bosun approvals show {}", waiting.view.ask.id.short())
+/// The command that shows the omitted rest.
+fn more_hint(pending: &PendingAsk, rest: usize) -> String {
+    format!("… {rest} more bytes: bosun approvals show {}", pending.view.ask.id.short())
 }
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// What to type next.
-fn hint(waiting: &PendingAsk, id: &str) -> String {
-    match waiting.view.ask.subject {
+/// The next command to type.
+fn next_command_hint(pending: &PendingAsk, id: &str) -> String {
+    match pending.view.ask.subject {
         AskSubject::Permission { .. } => format!("hint: bosun approvals allow {id}, or deny, or always"),
         AskSubject::Question { .. } => format!("hint: bosun approvals answer {id} \"…\", or deny"),
         AskSubject::Plan { .. } => {
-            format!("hint: bosun approvals answer {id} autopilot, a number, or what should be different")
+            format!("hint: bosun approvals answer {id} autopilot, a number, or the changes you want")
         }
     }
 }

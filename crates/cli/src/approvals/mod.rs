@@ -1,4 +1,4 @@
-//! `bosun approvals`: what waits for a person, from any terminal, while its session runs and after.
+//! `bosun approvals`: lists and decides asks from any terminal, whether their session runs or not.
 
 mod decide;
 mod inbox;
@@ -47,18 +47,18 @@ pub(crate) async fn perform(args: ApprovalsArgs) -> Result<CommandExit, CliError
         Some(ApprovalsCommand::Answer { id, text, json }) => {
             decide(&setup.home, vec![inbox.find_open(&id)?], &ApprovalResponse::Answer(text), json).await
         }
-        Some(ApprovalsCommand::Always { id, rule, scope: place, json }) => {
-            allow_always(&setup, inbox.find_open(&id)?, rule, place, json).await
+        Some(ApprovalsCommand::Always { id, rule, scope, json }) => {
+            allow_always(&setup, inbox.find_open(&id)?, rule, scope, json).await
         }
     }
 }
 
-/// The number of an ask in its session, for those who type; none if the session cannot be read just now.
+/// The number of an ask in its session, which users type; none if the session cannot be read.
 pub(crate) fn ask_number(home: &Home, session: SessionId, ask: &AskId) -> Option<u64> {
     SessionReader::open(home, session).and_then(|reader| reader.ask_number(ask)).ok().flatten()
 }
 
-/// What is to be decided: what was named, or all that waits and that it can be said of.
+/// Returns the asks to decide: the named ones, or all open ones that the decision fits.
 fn select_asks(
     inbox: &ApprovalInbox<'_>,
     chosen: &ApprovalSelectArgs,
@@ -72,7 +72,7 @@ fn select_asks(
     let all = waiting.len();
     waiting.retain(|waiting| fits(&waiting.view.ask.subject));
     if waiting.len() < all {
-        print::note(format_args!("{} stay open: questions are answered or denied", all - waiting.len()));
+        print::note(format_args!("{} left open: answer or deny questions and plans one by one", all - waiting.len()));
     }
     Ok(waiting)
 }
@@ -84,36 +84,36 @@ fn is_call(subject: &AskSubject) -> bool {
     }
 }
 
-/// Allows a call for good. The decision comes first, since an agent waits for it.
+/// Allows a call permanently. The decision is delivered first because an agent waits for it.
 async fn allow_always(
     setup: &Setup,
     waiting: PendingAsk,
     rule: Option<String>,
-    place: RuleScope,
+    scope: RuleScope,
     json: bool,
 ) -> Result<CommandExit, CliError> {
     let suggested = match &waiting.view.ask.subject {
         AskSubject::Permission { rules, .. } => rules.clone(),
         subject @ (AskSubject::Question { .. } | AskSubject::Plan { .. }) => {
             let what = if matches!(subject, AskSubject::Plan { .. }) { "a plan" } else { "a question" };
-            return Err(CliError::usage(format!("{what} cannot be allowed for good"))
+            return Err(CliError::usage(format!("{what} cannot be allowed permanently"))
                 .with_hint(format!("bosun approvals answer {} \"…\"", waiting.view.ask.id.short())));
         }
     };
     let rules = rule.map_or(suggested, |rule| vec![rule]);
     if rules.is_empty() {
-        return Err(CliError::usage("no rule can allow this call for good")
+        return Err(CliError::usage("no rule can allow this call permanently")
             .with_hint(format!("allow it once: bosun approvals allow {}", waiting.view.ask.id.short())));
     }
     for rule in &rules {
         policy::Rule::parse(protocol::RuleEffect::Allow, rule, policy::RuleSource::Session).map_err(CliError::usage)?;
     }
     let cwd = waiting.cwd.clone();
-    let verb = ApprovalResponse::Decide(AskDecision::Allow { rules: rules.clone(), input: None });
-    let exit = decide(&setup.home, vec![waiting], &verb, json).await?;
+    let response = ApprovalResponse::Decide(AskDecision::Allow { rules: rules.clone(), input: None });
+    let exit = decide(&setup.home, vec![waiting], &response, json).await?;
     if exit == CommandExit::Success {
         for rule in &rules {
-            let path = save_allow_rule(setup, &cwd, rule, place)?;
+            let path = save_allow_rule(setup, &cwd, rule, scope)?;
             print::note(format_args!("{} now allows {}", path.display(), escape_invisible(rule)));
         }
     }

@@ -1,4 +1,4 @@
-//! What can be said about approvals.
+//! Arguments of `bosun approvals`.
 
 use clap::Subcommand;
 
@@ -13,68 +13,68 @@ pub(crate) struct ApprovalsArgs {
     pub(crate) list: ApprovalListArgs,
 }
 
-/// Which asks are listed.
+/// Selects the asks to list.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ApprovalListArgs {
-    /// Only those of this session; the beginning of its id is enough
+    /// Only approvals of this session; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Which asks are decided: those that are named, or all of them.
+/// Selects the asks to decide: the named ones, or all.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ApprovalSelectArgs {
-    /// The calls: their numbers, or their ids, of which the beginning is enough
+    /// Numbers or ids of the calls; the beginning of an id is enough
     #[arg(value_name = "ID", required_unless_present_any = ["all", "session"], conflicts_with_all = ["all", "session"])]
     pub(crate) ids: Vec<String>,
-    /// All that waits, in every session
+    /// All pending calls and questions, in every session
     #[arg(long, conflicts_with = "session")]
     pub(crate) all: bool,
-    /// All that waits in this session
+    /// All pending calls and questions of this session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What can be done with what waits for a person.
+/// `bosun approvals` subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
-    /// Lists what waits for a decision, oldest first
+    /// Lists pending calls and questions, oldest first
     List(ApprovalListArgs),
     /// Shows one call or question in full
     Show {
-        /// Which
+        /// Number or id of the call or question
         id: String,
-        /// As JSON
+        /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Lets calls run, each of them once
+    /// Allows calls, each of them once
     Allow(ApprovalSelectArgs),
-    /// Does not let calls run, and leaves questions unanswered
+    /// Denies calls, and leaves questions unanswered
     Deny {
         #[command(flatten)]
         chosen: ApprovalSelectArgs,
-        /// What the agent should know
+        /// Reason given to the agent
         #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
         reason: String,
     },
-    /// Lets a call run, and writes a rule that allows its like from now on
+    /// Allows a call, and writes a rule that allows similar calls from now on
     Always {
         /// The call
         id: String,
         /// The rule, such as 'shell(git *)', instead of the suggested one
         #[arg(long, value_name = "RULE")]
         rule: Option<String>,
-        /// Whose settings the rule is written to
+        /// Settings file for the rule: yours for this project, or yours for all projects
         #[arg(long = "in", value_enum, default_value_t = RuleScope::Local, value_name = "PLACE")]
         scope: RuleScope,
-        /// As JSON
+        /// Prints JSON
         #[arg(long)]
         json: bool,
     },
@@ -84,7 +84,7 @@ pub(crate) enum ApprovalsCommand {
         id: String,
         /// The answer, or the number of a choice
         text: String,
-        /// As JSON
+        /// Prints JSON
         #[arg(long)]
         json: bool,
     },

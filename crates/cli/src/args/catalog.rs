@@ -1,13 +1,13 @@
-//! What can be said about agents and the catalogue.
+//! Arguments for agents and the catalogue.
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// Definitions besides those of files.
+/// Definitions given on the command line.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct DefinitionArgs {
-    /// More agents, as JSON by name or as a list, or as a file that holds it
+    /// Additional agents: a JSON object keyed by name, a JSON list, or a file with either
     #[arg(long, value_name = "{JSON}|FILE")]
     pub(crate) agents: Option<String>,
     /// A folder with a plugin: agents, skills, hooks and commands (may be repeated)
@@ -15,16 +15,16 @@ pub(crate) struct DefinitionArgs {
     pub(crate) plugin_dir: Vec<PathBuf>,
 }
 
-/// How many agents there may be.
+/// Limits on the number of agents.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentLimitArgs {
-    /// Most agents that run at once; more wait for their turn
+    /// Maximum number of agents that run at once; further agents wait
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) max_agents: Option<u32>,
-    /// How deep agents may be nested; 0 means that nobody may start any
+    /// How deep agents may be nested; 0 means that no agent may start another
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=4096))]
     pub(crate) max_depth: Option<u32>,
-    /// Most agents that a session may start in all
+    /// Maximum number of agents that a session may start
     #[arg(long, value_name = "N")]
     pub(crate) max_total_agents: Option<u32>,
 }
@@ -36,10 +36,10 @@ pub(crate) struct CatalogArgs {
     pub(crate) command: CatalogCommand,
 }
 
-/// What can be done with the catalogue.
+/// `bosun catalog` subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CatalogCommand {
-    /// Lists agents, skills and plugins, where each was written, and what stands in for what
+    /// Lists agents, skills and plugins with their source, and which definition replaces which
     List(CatalogOptions),
     /// Shows one agent, skill or slash command in full
     Show {
@@ -48,7 +48,7 @@ pub(crate) enum CatalogCommand {
         #[command(flatten)]
         options: CatalogOptions,
     },
-    /// Says what is wrong with definitions, with file, line and what to do; exit code 1 if any cannot be used
+    /// Reports errors in definitions, with file, line and fix; exit code 1 if any cannot be used
     Check {
         #[command(flatten)]
         options: CatalogOptions,
@@ -58,10 +58,10 @@ pub(crate) enum CatalogCommand {
     },
 }
 
-/// Options of every command about the catalogue.
+/// Options shared by the catalogue commands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CatalogOptions {
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What can be said about checkouts.
+//! Arguments of `bosun checkouts`.
 
 use clap::Subcommand;
 
@@ -7,23 +7,23 @@ use clap::Subcommand;
 pub(crate) struct CheckoutsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<CheckoutsCommand>,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What is done with a checkout.
+/// `bosun checkouts` subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CheckoutsCommand {
-    /// Moves checkouts that nobody works in to the trash, which `bosun gc` empties after a while
+    /// Moves checkouts that no agent works in to the trash, which `bosun gc` empties after a while
     Rm {
-        /// The tasks whose they are; the beginning of an id is enough
+        /// Ids of the tasks that they belong to; the beginning of an id is enough
         #[arg(value_name = "ID", required = true)]
         ids: Vec<String>,
     },
-    /// Brings a checkout back from the trash
+    /// Restores a checkout from the trash
     Restore {
-        /// The task whose it was; the beginning of its id is enough
+        /// Id of the task that it belongs to; the beginning of the id is enough
         #[arg(value_name = "ID")]
         id: String,
     },

@@ -1,47 +1,47 @@
-//! What each command is used for, in lines that can be typed.
+//! Usage examples shown in the help of each command.
 
 const APPROVALS: &str = "\
 Examples:
-  bosun approvals                            what waits for you, in every session
+  bosun approvals                            pending calls and questions of every session
   bosun approvals show 3f9a                  one call in full
-  bosun approvals allow 3f9a 77c0            lets these two calls run, and no other
+  bosun approvals allow 3f9a 77c0            allows these two calls, and no others
   bosun approvals deny --all --reason \"not before the release\"
-  bosun approvals always 3f9a --in user      lets it run, and its like from now on
+  bosun approvals always 3f9a --in user      allows it, and similar calls from now on
   bosun approvals answer 81d2 \"the left one\"
 
-An ID may be the beginning of one. Calls of one message run in their order: an allowed call
-runs once those before it are decided.";
+An ID may be the beginning of one. Calls of one message run in order: an allowed call runs once
+the calls before it are decided.";
 
 const TASKS: &str = "\
 Examples:
-  bosun tasks                                what the newest session of this folder does
-  bosun tasks --all --state running          what runs anywhere
+  bosun tasks                                tasks of the newest session of this folder
+  bosun tasks --all --state running          running tasks of all sessions
   bosun tasks show tests                     one agent with its messages, turns and evidence
-  bosun tasks tail tests                     what it says and does, live
+  bosun tasks tail tests                     its messages and tool calls, live
   bosun tasks send tests \"leave out the slow ones\"
-  bosun tasks background tests               goes on without waiting for it
+  bosun tasks background tests               continues without waiting for it
   bosun tasks stop tests                     stops it and everything below it
 
-A TASK is a path such as /root/tests, a name, an id, or the beginning of one. Without --session
-it is one of the newest session of this folder.";
+A TASK is a path such as /root/tests, a name, an id, or the beginning of an id. Without --session,
+it is a task of the newest session of this folder.";
 
 const LISTS: &str = "\
 Examples:
-  bosun lists                                what is on the list of the newest session here
+  bosun lists                                items of the newest session of this folder
   bosun lists --list project --status pending
   bosun lists add \"write the docs\" --list project --after 3
   bosun lists update 4 --owner tests --status in_progress
-  bosun lists done 4 --version 2             only if nobody has changed it since
+  bosun lists done 4 --version 2             only if it has not changed since
   bosun lists export --list project -o tasks.jsonl
 
-A LIST is session, project, or team:NAME. A project's list belongs to the folder with its .git.";
+A LIST is session, project, or team:NAME. The project list belongs to the folder that holds .git.";
 
 const TODOS: &str = "\
 Examples:
-  bosun todos                                the plan of this folder's newest session, and how far it is
-  bosun todos ready                          what can be worked on now
-  bosun todos watch                          what everybody does, as it changes
-  bosun todos graph                          what depends on what; --mermaid and --dot for other programs
+  bosun todos                                todos of this folder's newest session, and their status
+  bosun todos ready                          todos that are ready to work on
+  bosun todos watch                          live progress
+  bosun todos graph                          dependencies; --mermaid and --dot for other programs
   bosun todos add \"Test the parser\" --depends-on parser --check \"cargo test parser\"
   bosun todos done parser
   bosun todos block release --reason \"no key\"
@@ -58,9 +58,9 @@ Examples:
 pub(super) fn examples(command: &str) -> Option<&'static str> {
     Some(match command {
         "sessions" => {
-            "Examples:\n  bosun sessions --here            those of this folder\n  \
-             bosun sessions show 0198         one of them; the beginning of its id is enough\n  \
-             bosun --resume 0198 -p \"go on\"   go on with it"
+            "Examples:\n  bosun sessions --here                sessions of this folder\n  \
+             bosun sessions show 0198             one session; the beginning of its id is enough\n  \
+             bosun --resume 0198 -p \"continue\"   resume it"
         }
         "sessions list" => "Example:\n  bosun sessions list --here --json",
         "sessions show" => "Example:\n  bosun sessions show 0198",
@@ -118,12 +118,12 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "explain" => EXPLAIN,
         "fleet" => {
             "Examples:\n  bosun fleet \"make the parser total\" --permission-mode accept-edits --allow 'shell(cargo test *)'\n  \
-             bosun fleet run plan.yaml         work through a plan; what was done before is not done again\n  \
-             bosun fleet status                how far it is, from any terminal\n  \
+             bosun fleet run plan.yaml         work through a plan; finished todos are not done again\n  \
+             bosun fleet status                its progress, from any terminal\n  \
              bosun fleet stop                  stop it\n  \
-             bosun fleet resume                go on with it\n\n\
-             Exit codes: 0 everything is done, 1 nothing is or there is no plan, 2 usage or config,\n\
-             3 some todos are blocked or your branch could not move, 4 limit of time, 5 stopped, 6 budget, 7 parked on a quota."
+             bosun fleet resume                resume it\n\n\
+             Exit codes: 0 everything is done, 1 nothing is done or there is no plan, 2 usage or config,\n\
+             3 some todos are blocked or your branch could not move, 4 time limit, 5 stopped, 6 budget, 7 parked on a quota."
         }
         "fleet run" => "Example:\n  bosun fleet run plan.yaml --parallel 8 --allow-all",
         "fleet resume" => "Example:\n  bosun fleet resume 0198 --max-budget-usd 5",
@@ -138,15 +138,15 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
              bosun serve --openapi > bosun.json"
         }
         "catalog" => {
-            "Examples:\n  bosun catalog list                which agents and skills there are, and where from\n  \
-             bosun catalog check               what is wrong with them"
+            "Examples:\n  bosun catalog list                available agents and skills, and their sources\n  \
+             bosun catalog check               errors in their definitions"
         }
         "catalog list" => "Example:\n  bosun catalog list --json",
         "catalog show" => "Example:\n  bosun catalog show explore",
         "catalog check" => "Example:\n  bosun catalog check --strict --plugin-dir ./my-plugin",
         "config" => "Example:\n  bosun config show --origin",
         "config show" => {
-            "Examples:\n  bosun config show --origin        every setting, and where it came from\n  \
+            "Examples:\n  bosun config show --origin        every setting, and where it comes from\n  \
              bosun config show --allow-all     as it would be with these flags"
         }
         "config path" => "Example:\n  bosun config path",
@@ -155,18 +155,18 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "config ask" => "Example:\n  bosun config ask 'shell(git push *)' --in user",
         "config deny" => "Example:\n  bosun config deny 'read(**/.env)' --in user",
         "import" => {
-            "Examples:\n  bosun import claude               what of Claude Code's files becomes what\n  \
-             bosun import claude --write       write it; what is there is kept\n  \
+            "Examples:\n  bosun import claude               what Claude Code's files become in Bosun\n  \
+             bosun import claude --write       write it; existing files are kept\n  \
              bosun import codex --json"
         }
         "trust" => {
-            "Examples:\n  bosun trust --show                what the files of this project would do\n  \
+            "Examples:\n  bosun trust --show                what the files of this project would change\n  \
              bosun trust --yes                 trust them as they are\n  \
              bosun trust --revoke"
         }
         "models" => {
-            "Examples:\n  bosun models                     what can be asked, and with which key\n  \
-             bosun models --reopen            ask a provider again that said to wait"
+            "Examples:\n  bosun models                     available models, and the keys they need\n  \
+             bosun models --reopen            ask providers again that told Bosun to wait"
         }
         "cost" => {
             "Examples:\n  bosun cost --since 24h           the last day, by model\n  \
@@ -179,8 +179,8 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "checkouts restore" => "Example:\n  bosun checkouts restore 0198a7",
         "demo" => "Example:\n  bosun demo --dir sample          keep the sample in ./sample",
         "doctor" => {
-            "Examples:\n  bosun doctor                     what works here, and what to do about the rest\n  \
-             bosun doctor --json              the same for programs; exit code 1 if anything failed"
+            "Examples:\n  bosun doctor                     check the installation, and suggest fixes\n  \
+             bosun doctor --json              the same for programs; exit code 1 if a check failed"
         }
         "completions" => {
             "Examples:\n  bosun completions bash > ~/.local/share/bash-completion/completions/bosun\n  \

@@ -1,4 +1,4 @@
-//! `bosun explain`, as it is typed.
+//! Arguments of `bosun explain`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use super::PermissionArgs;
 /// `bosun explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// The call, such as 'shell(git push)', or a tool and what it would be given
+    /// The call, such as 'shell(git push)', or a tool and its argument
     #[arg(required = true, num_args = 1..=2, value_name = "CALL")]
     pub(crate) call: Vec<String>,
     /// Works in this folder
@@ -15,7 +15,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) directory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) permissions: PermissionArgs,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

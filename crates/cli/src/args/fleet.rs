@@ -1,4 +1,4 @@
-//! `bosun fleet`, as it is typed.
+//! Arguments of `bosun fleet`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::{DefinitionArgs, PermissionArgs, RunArgs};
 pub(crate) struct FleetArgs {
     #[command(subcommand)]
     pub(crate) command: Option<FleetCommand>,
-    /// What is to be reached, in words: the main agent plans, and the fleet works by its plan
+    /// The goal; the main agent makes a plan, and the fleet works through it
     #[arg(value_name = "GOAL")]
     pub(crate) goal: Option<String>,
     #[command(flatten)]
@@ -20,7 +20,7 @@ pub(crate) struct FleetArgs {
     pub(crate) run: Box<RunArgs>,
 }
 
-/// What can be done with fleets.
+/// `bosun fleet` subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
     /// Works through the todos of a plan file
@@ -33,63 +33,63 @@ pub(crate) enum FleetCommand {
         #[command(flatten)]
         run: Box<RunArgs>,
     },
-    /// Goes on with a fleet that was stopped, killed or could not do everything
+    /// Resumes a fleet that was stopped, killed or could not finish
     Resume {
-        /// The session; the newest of this folder with a fleet when absent, and the beginning of its id is enough
+        /// The session (default: the newest of this folder with a fleet); the beginning of its id is enough
         #[arg(value_name = "ID")]
         id: Option<String>,
         #[command(flatten)]
         run: Box<RunArgs>,
     },
-    /// Tells how far a fleet is
+    /// Shows the progress of a fleet
     Status(FleetSelectArgs),
-    /// Stops a fleet that another terminal runs; `bosun fleet resume` goes on with it
+    /// Stops a fleet that runs in another terminal; `bosun fleet resume` continues it
     Stop(FleetSelectArgs),
-    /// Shows which todos wait for which, as `bosun todos graph` does
+    /// Shows which todos depend on which, as `bosun todos graph` does
     Graph {
-        /// The session; the newest of this folder with a fleet when absent, and the beginning of its id is enough
+        /// The session (default: the newest of this folder with a fleet); the beginning of its id is enough
         #[arg(value_name = "ID")]
         id: Option<String>,
-        /// As a Mermaid diagram
+        /// Prints a Mermaid flowchart
         #[arg(long, conflicts_with = "dot")]
         mermaid: bool,
-        /// In the language of Graphviz
+        /// Prints a graph for Graphviz
         #[arg(long)]
         dot: bool,
     },
-    /// Says what is wrong with a plan, with file, line and what to do; or its shape, and what would be done again
+    /// Reports errors in a plan, with file, line and fix; or its layers, and which todos would be done again
     Check(FleetCheckArgs),
     /// Prints the JSON Schema of plans
     Schema,
 }
 
-/// Which fleet.
+/// Selects a fleet.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetSelectArgs {
-    /// The session; the newest of this folder with a fleet when absent, and the beginning of its id is enough
+    /// The session (default: the newest of this folder with a fleet); the beginning of its id is enough
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// How a fleet works.
+/// Options of the fleet itself.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetWorkArgs {
-    /// Most todos that are worked on at once; as many as agents may run when absent
+    /// Most todos that are worked on at once (default: as many as agents may run)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) parallel: Option<u32>,
-    /// How often a todo is tried again after a failure (1, or as the plan says)
+    /// How often a failed todo is tried again (1, or as set in the plan)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100))]
     pub(crate) retries: Option<u32>,
-    /// How often the main agent looks at the result and may plan anew (3, or as the plan says)
+    /// How often the main agent reviews the result and may change the plan (3, or as set in the plan)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100))]
     pub(crate) rounds: Option<u32>,
-    /// Where workers work: each in a checkout of its own, whose work is merged at the end, or all in the folder itself
+    /// Where workers work: each in its own checkout, which is merged at the end, or all in the folder itself
     #[arg(long, value_enum, value_name = "WHERE")]
     pub(crate) isolation: Option<FleetIsolation>,
-    /// Checkouts begin with what is not committed, too
+    /// Includes uncommitted changes in the checkouts
     #[arg(long)]
     pub(crate) include_dirty: bool,
     /// Moves your branch to the merged work when everything is done and checked
@@ -98,7 +98,7 @@ pub(crate) struct FleetWorkArgs {
     /// A shell command that must exit with code 0 after each merge
     #[arg(long, value_name = "COMMAND")]
     pub(crate) check: Option<String>,
-    /// Does everything again, whatever was done before
+    /// Does every todo again, and ignores cached results
     #[arg(long)]
     pub(crate) fresh: bool,
 }
@@ -106,7 +106,7 @@ pub(crate) struct FleetWorkArgs {
 /// Where workers work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FleetIsolation {
-    /// Each in a checkout of its own.
+    /// Each in its own checkout.
     Worktree,
     /// All in the folder itself.
     None,
@@ -121,14 +121,14 @@ pub(crate) struct FleetCheckArgs {
     /// Works in this folder
     #[arg(short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// The model that would do it
+    /// The model that the workers would use
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) permissions: PermissionArgs,
     #[command(flatten)]
     pub(crate) definitions: DefinitionArgs,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

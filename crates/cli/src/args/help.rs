@@ -1,5 +1,5 @@
-//! What help says beyond the flags themselves: headings, examples and exit codes. Completions and manual pages are made
-//! of the same description.
+//! Help beyond the flags themselves: headings, examples and exit codes. Completions and manual pages are generated from
+//! the same `Command`.
 
 use clap::{Command, CommandFactory};
 
@@ -9,27 +9,27 @@ use super::examples::examples;
 const ROOT_HELP: &str = "\
 Examples:
   bosun demo                                         see it work, offline and without a key
-  bosun doctor                                       what works here, and what to do about the rest
+  bosun doctor                                       check the installation, and suggest fixes
   bosun --model anthropic/claude-sonnet-5-5          a conversation; it asks before it changes anything
   bosun -p \"fix the failing test\" --permission-mode accept-edits --allow 'shell(cargo test *)'
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
   bosun -p \"how would we split the parser?\" --plan   a plan, and nothing is changed
   bosun -p \"make the tests pass\" --autopilot --permission-mode accept-edits --share run.html
   bosun fleet \"make the parser total\" --isolation worktree    many agents at once
-  bosun --continue -p \"and the docs\"                 go on with the last session of this folder
+  bosun --continue -p \"and the docs\"                 continue the last session of this folder
   bosun explain 'shell(git push)'                    whether a call would be allowed, and why
-  bosun approvals                                    what waits for your decision
-  bosun tasks                                        what every agent does
-  bosun catalog list                                 which agents and skills there are
-  bosun models                                       what can be asked, and with which key
-  bosun cost                                         what was spent
-  bosun sessions                                     what there is
-  bosun config show --origin                         which settings count, and why
+  bosun approvals                                    calls and questions that wait for you
+  bosun tasks                                        agents, and what they are doing
+  bosun catalog list                                 available agents and skills
+  bosun models                                       available models, and the keys they need
+  bosun cost                                         cost by model
+  bosun sessions                                     sessions, newest first
+  bosun config show --origin                         settings in effect, and where each comes from
 
 Exit codes: 0 all succeeded, 1 failed, 2 usage or config, 3 answered but an agent or a
-background command failed, 4 limit of turns or time, 5 cancelled, 6 budget, 7 parked on a quota.";
+background command failed, 4 turn or time limit, 5 cancelled, 6 budget, 7 parked on a quota.";
 
-/// The command line with everything that help says.
+/// The clap command with headings and examples.
 pub(crate) fn command() -> Command {
     let grouped = CliArgs::command().mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
@@ -42,23 +42,21 @@ pub(crate) fn command() -> Command {
     with_examples(fitted.after_help(ROOT_HELP), "")
 }
 
-/// Leaves out of a fleet's help what only a prompt has, and says what an agent is there.
+/// Hides flags that only apply to a prompt from the help of a fleet, and describes `--agent` for a fleet.
 fn for_fleet(command: Command) -> Command {
     command.mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
         match arg.get_id().as_str() {
             "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config" | "plan"
             | "plan_exit" | "autopilot" | "max_continues" => arg.hide(true),
-            "agent" => {
-                arg.help("The type of agents that do todos which name none (general-purpose)").help_heading(heading)
-            }
+            "agent" => arg.help("The agent for todos that do not name one (general-purpose)").help_heading(heading),
             _other if heading == "Other" => arg,
             _other => arg.help_heading(heading),
         }
     })
 }
 
-/// Every flag and command there is.
+/// The names of all flags and commands.
 pub(crate) fn flag_and_command_names() -> Vec<String> {
     let (mut words, mut open) = (Vec::new(), vec![CliArgs::command()]);
     while let Some(command) = open.pop() {
@@ -74,12 +72,12 @@ pub(crate) fn subcommand_names() -> Vec<String> {
     CliArgs::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
-/// Under which heading the help of a run shows a flag.
+/// The heading of a flag in the help of a run.
 fn heading(flag: &str) -> &'static str {
     match flag {
         "opening" | "prompt" | "image" | "directory" | "add_dir" => "Prompt and workspace",
         "model" | "effort" | "record" => "Model",
-        "continue" | "resume" | "fork" => "Going on",
+        "continue" | "resume" | "fork" => "Continuing a session",
         "allow" | "ask" | "deny" | "allow_all" | "permission_mode" | "no_ask_user" | "ask_wait" => "Permissions",
         "plan" | "plan_exit" | "autopilot" | "max_continues" => "Plan and autopilot",
         "settings" | "setting_sources" => "Settings",

@@ -1,17 +1,17 @@
-//! What can be imported.
+//! Arguments of `bosun import`.
 
 use clap::ValueEnum;
 
 /// `bosun import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// The product whose files are read, yours and those of this folder's project
+    /// The product to read files of: yours and those of this folder's project
     #[arg(value_enum, value_name = "PRODUCT")]
     pub(crate) product: ImportedProduct,
-    /// Writes it; otherwise it is only shown. What is there is kept
+    /// Writes the files instead of only showing them; existing ones are kept
     #[arg(long, visible_alias = "yes", short_alias = 'y')]
     pub(crate) write: bool,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

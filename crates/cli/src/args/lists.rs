@@ -1,4 +1,4 @@
-//! What can be said about lists.
+//! Arguments of `bosun lists`.
 
 use std::path::PathBuf;
 
@@ -14,40 +14,40 @@ pub(crate) struct ListsArgs {
     pub(crate) items: ItemListArgs,
 }
 
-/// Which list.
+/// Selects a list.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ListSelectArgs {
-    /// The list: session, project, or team:NAME (`lists.use` in config.toml when left out)
+    /// The list: session, project, or team:NAME (default: `lists.use` in config.toml)
     #[arg(long, value_name = "LIST")]
     pub(crate) list: Option<ListName>,
     /// The list of this session instead of the newest one of this folder; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Which items are listed.
+/// Selects the items to list.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ItemListArgs {
     #[command(flatten)]
     pub(crate) which: ListSelectArgs,
-    /// Only those that are so far
+    /// Only items with this status
     #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(ItemStatus::ALL.map(ItemStatus::as_str)))]
     pub(crate) status: Option<String>,
-    /// Only those of this owner
+    /// Only items of this owner
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<String>,
-    /// Those that were put away too
+    /// Includes archived items
     #[arg(long)]
     pub(crate) archived: bool,
 }
 
-/// Which item.
+/// Selects an item.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ItemArgs {
-    /// Its number
+    /// Number of the item
     #[arg(value_name = "ITEM")]
     pub(crate) item: ItemId,
     /// Only if it still has this version
@@ -57,33 +57,33 @@ pub(crate) struct ItemArgs {
     pub(crate) which: ListSelectArgs,
 }
 
-/// What an item says besides its subject.
+/// Fields of an item besides its subject.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ItemDetailArgs {
-    /// What whoever does it must know
+    /// Details for the agent or person who does it
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// Who does it
+    /// The agent or person who does it
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<String>,
-    /// An item that it waits for (may be repeated)
+    /// An item that must be completed first (may be repeated)
     #[arg(long, value_name = "ITEM")]
     pub(crate) after: Vec<ItemId>,
-    /// A JSON object with whatever else is said of it; in an update, null takes a field away
-    #[arg(long, value_name = "JSON", value_parser = object)]
+    /// A JSON object with more fields; in an update, null removes a field
+    #[arg(long, value_name = "JSON", value_parser = parse_json_object)]
     pub(crate) metadata: Option<JsonObject>,
 }
 
-/// What can be done with lists, while sessions work on them and after.
+/// `bosun lists` subcommands. They also work while sessions use the list.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ListsCommand {
     /// Lists items
     List(ItemListArgs),
-    /// Shows everything that is kept of one item
+    /// Shows all fields of one item
     Show(ItemArgs),
     /// Adds an item
     Add {
-        /// What is to be done, in one line
+        /// What to do, in one line
         subject: String,
         #[command(flatten)]
         details: ItemDetailArgs,
@@ -94,10 +94,10 @@ pub(crate) enum ListsCommand {
     Update {
         #[command(flatten)]
         chosen: ItemArgs,
-        /// What is to be done, in one line
+        /// What to do, in one line
         #[arg(long, value_name = "TEXT")]
         subject: Option<String>,
-        /// How far it is
+        /// Its new status
         #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(ItemStatus::ALL.map(ItemStatus::as_str)))]
         status: Option<String>,
         #[command(flatten)]
@@ -105,31 +105,31 @@ pub(crate) enum ListsCommand {
         /// An item that waits for it (may be repeated)
         #[arg(long, value_name = "ITEM")]
         before: Vec<ItemId>,
-        /// An item that it waits for no more (may be repeated)
+        /// An item that it no longer waits for (may be repeated)
         #[arg(long, value_name = "ITEM")]
         not_after: Vec<ItemId>,
     },
     /// Completes an item
     Done(ItemArgs),
-    /// Deletes an item; nothing waits for it any more
+    /// Deletes an item; items that waited for it no longer do
     Delete(ItemArgs),
-    /// Puts away an item that is completed, or all that are
+    /// Archives a completed item, or all of them
     Archive {
-        /// Its number; all when left out
+        /// Number of the item (default: all completed items)
         #[arg(value_name = "ITEM")]
         item: Option<ItemId>,
         #[command(flatten)]
         which: ListSelectArgs,
     },
-    /// Writes a list as JSON, one item a line, fit for a repository
+    /// Writes a list as JSON lines, suitable for a repository
     Export {
-        /// To this file instead of stdout
+        /// Writes to this file instead of stdout
         #[arg(short = 'o', long, value_name = "FILE")]
         output: Option<PathBuf>,
         #[command(flatten)]
         which: ListSelectArgs,
     },
-    /// Takes in items that were exported; of two versions the later counts
+    /// Imports exported items; the later of two versions is kept
     Import {
         /// The file, or `-` for stdin
         file: PathBuf,
@@ -141,6 +141,6 @@ pub(crate) enum ListsCommand {
 /// A JSON object.
 pub(crate) type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-fn object(text: &str) -> Result<JsonObject, String> {
+fn parse_json_object(text: &str) -> Result<JsonObject, String> {
     serde_json::from_str(text).map_err(|error| format!("it must be a JSON object: {error}"))
 }

@@ -1,4 +1,4 @@
-//! What can be said about how far the session's own agent goes by itself, and what is left of the run.
+//! Arguments for the session mode, and for sharing the session after the run.
 
 use std::path::PathBuf;
 
@@ -10,23 +10,23 @@ pub(crate) struct ModeArgs {
     /// Makes a plan and changes nothing, until the plan is approved
     #[arg(long, conflicts_with = "autopilot")]
     pub(crate) plan: bool,
-    /// How it goes on when nobody decides on the plan: interactive, autopilot, autopilot_fleet, or exit_only, which
-    /// prints the plan and ends
-    #[arg(long, value_name = "ACTION", value_parser = action)]
+    /// What to do if you do not decide on the plan: interactive, autopilot, autopilot_fleet, or exit_only, which prints
+    /// the plan and exits
+    #[arg(long, value_name = "ACTION", value_parser = parse_plan_action)]
     pub(crate) plan_exit: Option<PlanAction>,
-    /// Works until the agent reports that the objective is met, or that something is in the way
+    /// Works until the agent reports that the objective is met or blocked
     #[arg(long)]
     pub(crate) autopilot: bool,
-    /// How often an agent on autopilot is told to go on before it stops (5, or `limits.continues` in config.toml)
+    /// How often an agent on autopilot is told to continue before it stops (5, or `limits.continues` in config.toml)
     #[arg(long, value_name = "N")]
     pub(crate) max_continues: Option<u32>,
-    /// Writes the session to this .md or .html file when the run is over, however it ended
+    /// Writes the session to this .md or .html file when the run ends, even if it failed
     #[arg(long, value_name = "FILE")]
     pub(crate) share: Option<PathBuf>,
 }
 
 impl ModeArgs {
-    /// The mode that was typed.
+    /// The session mode given by the flags.
     pub(crate) fn session_mode(&self) -> Option<SessionMode> {
         match (self.plan, self.autopilot) {
             (true, _) => Some(SessionMode::Plan),
@@ -35,13 +35,13 @@ impl ModeArgs {
         }
     }
 
-    /// The same for a session that goes on as it is.
+    /// These arguments without `--plan` and `--autopilot`, for a session that keeps its mode.
     pub(crate) fn without_session_mode(&self) -> ModeArgs {
         ModeArgs { plan: false, autopilot: false, ..self.clone() }
     }
 }
 
-fn action(word: &str) -> Result<PlanAction, String> {
+fn parse_plan_action(name: &str) -> Result<PlanAction, String> {
     let known = || PlanAction::ALL.map(PlanAction::as_str).join(", ");
-    PlanAction::from_name(word).ok_or_else(|| format!("there are only: {}", known()))
+    PlanAction::from_name(name).ok_or_else(|| format!("expected one of: {}", known()))
 }

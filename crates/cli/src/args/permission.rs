@@ -1,4 +1,4 @@
-//! What can be said about permissions: one more layer of settings.
+//! Permission arguments: one more layer of settings.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,37 +7,37 @@ use clap::ValueEnum;
 use config::{RuleLine, SettingsFileScope};
 use protocol::PermissionMode;
 
-/// Options that are settings of what tool calls may do.
+/// Flags for settings, mostly for what tool calls may do.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PermissionArgs {
     /// Allows calls like this, such as 'shell(git status)' or 'edit(src/**)' (may be repeated)
     #[arg(long, value_name = "RULE", value_parser = RuleLine::parse)]
     pub(crate) allow: Vec<RuleLine>,
-    /// Asks before calls like this, whatever else allows them (may be repeated)
+    /// Asks before calls like this, even if another rule allows them (may be repeated)
     #[arg(long, value_name = "RULE", value_parser = RuleLine::parse)]
     pub(crate) ask: Vec<RuleLine>,
-    /// Denies calls like this, whatever else allows them (may be repeated)
+    /// Denies calls like this, even if another rule allows them (may be repeated)
     #[arg(long, value_name = "RULE", value_parser = RuleLine::parse)]
     pub(crate) deny: Vec<RuleLine>,
     /// Allows every call that no rule asks about or denies
     #[arg(long, visible_aliases = ["yolo", "dangerously-skip-permissions"], conflicts_with = "permission_mode")]
     pub(crate) allow_all: bool,
-    /// What becomes of calls that no rule speaks of: default (looking is allowed, the rest is asked), accept-edits,
-    /// plan (looking only) or allow-all
+    /// How to treat calls that no rule matches: default (allows reading, asks about the rest), accept-edits, plan
+    /// (reading only) or allow-all
     #[arg(long, value_name = "MODE", value_parser = config::parse_mode)]
     pub(crate) permission_mode: Option<PermissionMode>,
-    /// Lets file tools reach this folder too (may be repeated)
+    /// Lets file tools access this folder too (may be repeated)
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
-    /// More settings, as a file or as JSON; weaker than the other flags
+    /// More settings, as a file or as JSON; other flags override them
     #[arg(long, value_name = "FILE|{JSON}")]
     pub(crate) settings: Option<String>,
-    /// Reads only these of your settings, the project's, and yours for the project; none without a word
+    /// Reads only these settings files: yours, the project's, or yours for the project; without a value none
     #[arg(long, value_enum, value_delimiter = ',', num_args = 0..=1, value_name = "user,project,local")]
     pub(crate) setting_sources: Option<Vec<SettingSource>>,
 }
 
-/// Files that can be left out.
+/// Settings files that can be excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SettingSource {
     /// Yours.
@@ -49,13 +49,13 @@ pub(crate) enum SettingSource {
 }
 
 impl PermissionArgs {
-    /// The files that are read.
-    pub(crate) fn choices(&self) -> Vec<SettingsFileScope> {
+    /// The settings files to read.
+    pub(crate) fn settings_scopes(&self) -> Vec<SettingsFileScope> {
         let chosen = |sources: &Vec<SettingSource>| sources.iter().map(|source| (*source).into()).collect();
         self.setting_sources.as_ref().map_or(SettingsFileScope::ALL.to_vec(), chosen)
     }
 
-    /// The mode that was typed.
+    /// The permission mode given by the flags.
     pub(crate) fn mode(&self) -> Option<PermissionMode> {
         if self.allow_all { Some(PermissionMode::AllowAll) } else { self.permission_mode }
     }
@@ -71,11 +71,11 @@ impl From<SettingSource> for SettingsFileScope {
     }
 }
 
-/// How long a person is waited for.
+/// How long to wait for a decision of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskWait {
-    /// Until somebody decides.
-    ForEver,
+    /// Until the user decides.
+    Forever,
     /// At most this long.
     For(Duration),
 }
@@ -83,7 +83,7 @@ pub(crate) enum AskWait {
 /// Reads a time, or `for-ever`.
 pub(super) fn parse_wait(text: &str) -> Result<AskWait, String> {
     match text {
-        "for-ever" => Ok(AskWait::ForEver),
+        "for-ever" => Ok(AskWait::Forever),
         time => config::parse_time(time).map(AskWait::For).map_err(|error| format!("{error}, or write for-ever")),
     }
 }

@@ -1,4 +1,4 @@
-//! What can be said about a run.
+//! Arguments of a run.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -14,23 +14,23 @@ use super::permission::{AskWait, PermissionArgs, parse_wait};
 /// Options of a run.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RunArgs {
-    /// Runs this prompt and exits; without a text, or with `-`, it is read from stdin
-    /// (one that begins with a dash: --prompt="- …")
+    /// Runs this prompt and exits; without a value, or with `-`, reads it from stdin
+    /// (for a prompt that starts with a dash: --prompt="- …")
     #[arg(short = 'p', long = "prompt", value_name = "PROMPT", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) prompt: Option<String>,
-    /// The model: anthropic/NAME, openai/NAME, openai-chat/NAME, ollama/NAME, llamacpp/NAME, llama-server/NAME,
-    /// lmstudio/NAME, a provider of config.toml, NAME alone or a family such as sonnet, or script/FILE and replay/FILE
-    /// from the folder to work in; `bosun models` lists what there is (also BOSUN_MODEL, or `model` in
-    /// config.toml; else that of the first key)
+    /// The model: PROVIDER/NAME, NAME alone, or a family such as sonnet; PROVIDER is anthropic, openai, openai-chat,
+    /// ollama, llamacpp, llama-server, lmstudio or one from config.toml; script/FILE and replay/FILE are relative to
+    /// the working folder; `bosun models` lists the models (default: BOSUN_MODEL, then `model` in config.toml, then the
+    /// model of the first provider with a key)
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
-    /// How hard the model thinks before it answers, where its provider can be told
+    /// Reasoning effort of the model, if its provider supports it
     #[arg(long, value_enum, value_name = "EFFORT")]
     pub(crate) effort: Option<EffortArg>,
-    /// Shows the model this picture with the prompt: PNG, JPEG, GIF or WebP, up to 5 MB (may be repeated, up to 10)
+    /// Sends this image with the prompt: PNG, JPEG, GIF or WebP, up to 5 MB (may be repeated, up to 10)
     #[arg(long, value_name = "FILE", requires = "prompt")]
     pub(crate) image: Vec<PathBuf>,
-    /// How the result is written to stdout
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
     pub(crate) output_format: OutputFormat,
     /// Works in this folder
@@ -39,37 +39,37 @@ pub(crate) struct RunArgs {
     /// Ends the run after this many turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// Ends the session's work when it would cost more than this many US dollars in all; needs a model with a price
+    /// Ends the session's work before it costs more than this many US dollars in total; needs a model with a price
     #[arg(long, value_name = "USD", value_parser = crate::money::parse_dollars)]
     pub(crate) max_budget_usd: Option<u64>,
-    /// Ends the session's work when it would use more than this many tokens in all
+    /// Ends the session's work before it uses more than this many tokens in total
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens_total: Option<u64>,
     /// Ends the run after this time, with one last answer, which may take up to a minute
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse_nonzero)]
     pub(crate) timeout: Option<Duration>,
-    /// The list that its agents share: session, project, or team:NAME (also `lists.use` in config.toml)
+    /// The list that the agents share: session, project, or team:NAME (also `lists.use` in config.toml)
     #[arg(long, value_name = "LIST")]
     pub(crate) list: Option<ListName>,
-    /// Goes on with the last session of this folder
+    /// Continues the last session of this folder
     #[arg(long, short = 'c', conflicts_with = "resume")]
     pub(crate) r#continue: bool,
-    /// Goes on with this session; the beginning of its id is enough
+    /// Resumes this session; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
-    /// With --continue or --resume, and a prompt: goes on in a copy; the session itself stays as it is
+    /// With --continue or --resume, and a prompt: continues in a copy and leaves the session unchanged
     #[arg(long)]
     pub(crate) fork: bool,
     /// Writes every answer of the model to this file, for `--model replay/FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// How long after the answer background commands may go on (30s) and agents may be silent (10m)
+    /// After the answer, how long background commands may run (default 30s) and agents may be silent (default 10m)
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     pub(crate) background_wait: Option<Duration>,
     /// How long to wait for a quota to reset
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = config::parse_time)]
     pub(crate) park_wait: Duration,
-    /// Shows nothing on the way: only the answer, and what went wrong in the end
+    /// Shows no progress: only the answer and final errors
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -79,73 +79,73 @@ pub(crate) struct RunArgs {
     /// Never lets the model ask you a question
     #[arg(long)]
     pub(crate) no_ask_user: bool,
-    /// How long a call that needs your decision waits for it before it is denied, or for-ever (5m when stderr is a
-    /// terminal and not --quiet, else 0s)
+    /// How long a call waits for your decision before it is denied, or `for-ever` (default: 5m if stderr is a terminal
+    /// and --quiet is not set, else 0s)
     #[arg(long, value_name = "TIME", value_parser = parse_wait)]
     pub(crate) ask_wait: Option<AskWait>,
-    /// Talks to this agent instead of the usual one; `bosun catalog list` shows which there are
+    /// Talks to this agent instead of the default one; `bosun catalog list` shows them
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) definitions: DefinitionArgs,
-    /// Refuses to start while anything is wrong with an agent, skill, hook or plugin
+    /// Refuses to start if an agent, skill, hook or plugin has an error
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) limits: AgentLimitArgs,
-    /// (comes later) Servers of more tools
+    /// (not supported yet) MCP servers to use
     #[arg(long, value_name = "FILE")]
     pub(crate) mcp_config: Vec<PathBuf>,
-    /// (comes later) Only the servers of --mcp-config
+    /// (not supported yet) Uses only the servers of --mcp-config
     #[arg(long)]
     pub(crate) strict_mcp_config: bool,
 }
 
 impl RunArgs {
-    /// The first flag that was typed and whose feature comes with a later version.
+    /// The first given flag that this version does not support yet.
     pub(crate) fn unsupported_flag(&self) -> Option<&'static str> {
         let RunArgs { mcp_config, strict_mcp_config, .. } = self;
-        let typed = [(!mcp_config.is_empty(), "--mcp-config"), (*strict_mcp_config, "--strict-mcp-config")];
-        typed.into_iter().find(|(typed, _)| *typed).map(|(_, flag)| flag)
+        let flags = [(!mcp_config.is_empty(), "--mcp-config"), (*strict_mcp_config, "--strict-mcp-config")];
+        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
 
-    /// Whether a person reads what is told besides the answer.
-    pub(crate) fn is_for_people(&self) -> bool {
+    /// Whether progress is shown besides the answer.
+    pub(crate) fn shows_progress(&self) -> bool {
         self.output_format == OutputFormat::Text && !self.quiet
     }
 
-    /// How long a person is waited for; for ever when absent. Without somebody to see the question there is nobody
-    /// to wait for.
+    /// How long to wait for a decision; `None` means without limit. Without a terminal no user sees the question, so
+    /// the default is not to wait.
     pub(crate) fn ask_wait(&self) -> Option<Duration> {
-        const USUAL: Duration = Duration::from_secs(300);
+        const DEFAULT: Duration = Duration::from_secs(300);
         match self.ask_wait {
-            Some(AskWait::ForEver) => None,
+            Some(AskWait::Forever) => None,
             Some(AskWait::For(time)) => Some(time),
-            None if std::io::stderr().is_terminal() && !self.quiet => Some(USUAL),
+            None if std::io::stderr().is_terminal() && !self.quiet => Some(DEFAULT),
             None => Some(Duration::ZERO),
         }
     }
 }
 
-/// How a result is written.
+/// Format of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// The answer.
     Text,
-    /// One object with the answer and every task, denial and figure.
+    /// One object with the answer, tasks, denials and usage.
     Json,
-    /// Every event as it happens, one object a line, and the result last.
+    /// Every event as it happens, one object per line, then the result.
     Jsonl,
 }
 
-/// How hard a model thinks.
+/// Reasoning effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EffortArg {
-    /// As little as it can.
+    /// The least the model supports.
     Low,
-    /// Somewhat.
+    /// In between.
     Medium,
-    /// As much as it can.
+    /// The most the model supports.
     High,
 }
 

@@ -1,14 +1,14 @@
-//! `bosun sdk`: serves other agents' SDKs.
+//! Arguments of `bosun sdk`.
 
 use clap::{Subcommand, ValueEnum};
 
 /// `bosun sdk serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdapterArgs {
-    /// Whose SDK speaks
+    /// The SDK family
     #[arg(value_enum, value_name = "FAMILY")]
     pub(crate) family: SdkFamily,
-    /// What the SDK says on its command line
+    /// Arguments that the SDK passes
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub(crate) rest: Vec<String>,
 }
@@ -29,15 +29,15 @@ pub(crate) struct SdkArgs {
     pub(crate) command: SdkCommand,
 }
 
-/// What can be done about SDKs.
+/// `bosun sdk` subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SdkCommand {
-    /// Makes `bosun-claude` and `bosun-copilot` in a folder, for SDKs to be pointed at
+    /// Creates `bosun-claude` and `bosun-copilot` in a folder, for SDKs to start
     Install {
         /// The folder
         #[arg(value_name = "DIR")]
         folder: std::path::PathBuf,
-        /// As JSON
+        /// Prints JSON
         #[arg(long)]
         json: bool,
     },

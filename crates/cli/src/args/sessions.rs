@@ -1,4 +1,4 @@
-//! What can be said about sessions.
+//! Arguments of `bosun sessions`.
 
 use std::path::PathBuf;
 
@@ -16,21 +16,21 @@ pub(crate) struct SessionsArgs {
 /// Options of a list of sessions.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct SessionListArgs {
-    /// Only those of this folder
+    /// Only sessions of this folder
     #[arg(long)]
     pub(crate) here: bool,
     /// At most this many (50; with --json all)
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// Skips this many of the newest
+    /// Skips this many of the newest sessions
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: u64,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What can be done with sessions. An ID may be the beginning of one.
+/// `bosun sessions` subcommands. An ID may be the beginning of one.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// Lists sessions, newest first
@@ -39,7 +39,7 @@ pub(crate) enum SessionsCommand {
     Show {
         /// The session
         id: String,
-        /// As JSON
+        /// Prints JSON
         #[arg(long)]
         json: bool,
     },
@@ -47,19 +47,19 @@ pub(crate) enum SessionsCommand {
     Export {
         /// The session
         id: String,
-        /// Markdown or a page of HTML to read, or JSON with every event
+        /// Markdown or HTML to read, or JSON with every event
         #[arg(long, value_enum, default_value_t = ExportFormat::Markdown, value_name = "FORMAT")]
         format: ExportFormat,
         /// Writes to this file instead of stdout
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Accepts a session whose log has lost events or was changed as it is now
+    /// Accepts the current state of a session whose log has lost events or was changed
     Repair {
         /// The session
         id: String,
     },
-    /// Removes sessions for good
+    /// Removes sessions permanently
     Rm {
         /// The sessions
         #[arg(required = true)]
@@ -71,11 +71,11 @@ pub(crate) enum SessionsCommand {
         id: String,
         /// The message
         text: String,
-        /// When it is read
+        /// When the agent reads it
         #[arg(long, value_enum, default_value_t = SendTiming::Steer, value_name = "WHEN")]
         when: SendTiming,
     },
-    /// Stops the running turn of a session
+    /// Interrupts the running turn of a session
     Interrupt {
         /// The session
         id: String,
@@ -95,24 +95,24 @@ pub(crate) enum SessionsCommand {
     },
 }
 
-/// How a session is exported.
+/// Format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// To read.
+    /// For reading.
     Markdown,
     /// Every event.
     Json,
-    /// To read, in a browser.
+    /// For reading in a browser.
     Html,
 }
 
-/// When a message is read.
+/// When the agent reads a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SendTiming {
     /// Between two turns.
     Steer,
-    /// When the agent would end.
+    /// When the agent would finish.
     FollowUp,
-    /// Now: the running turn is dropped.
+    /// Now; drops the running turn.
     Interrupt,
 }

@@ -1,4 +1,4 @@
-//! What can be said about settings and trust.
+//! Arguments for settings and trust.
 
 use std::path::PathBuf;
 
@@ -14,20 +14,20 @@ pub(crate) struct ConfigArgs {
     pub(crate) command: ConfigCommand,
 }
 
-/// What can be done with settings.
+/// `bosun config` subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Shows every setting that counts here, and what is ignored
+    /// Shows all settings in effect here, and the ignored ones
     Show(Box<ConfigShowArgs>),
-    /// Prints the files that settings are read from, strongest first
+    /// Prints the settings files, highest precedence first
     Path {
-        /// As JSON
+        /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Reads files of settings and says what is wrong with them; those of this folder unless others are named
+    /// Reports errors in settings files (default: those that apply in this folder)
     Check {
-        /// The files
+        /// The files to check
         files: Vec<PathBuf>,
     },
     /// Adds a rule that allows calls
@@ -41,10 +41,10 @@ pub(crate) enum ConfigCommand {
 /// `bosun config show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigShowArgs {
-    /// With where each came from
+    /// Shows where each setting comes from
     #[arg(long)]
     pub(crate) origin: bool,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -57,39 +57,39 @@ pub(crate) struct RuleArgs {
     /// The rule, such as 'shell(git status)' or 'edit(src/**)'
     #[arg(value_parser = RuleLine::parse)]
     pub(crate) rule: RuleLine,
-    /// Into which of your files: the one for this project, or the one for all
+    /// Which of your settings files to add it to: for this project, or for all projects
     #[arg(long = "in", value_enum, default_value_t = RuleScope::Local, value_name = "PLACE")]
     pub(crate) scope: RuleScope,
 }
 
-/// Files that rules can be added to.
+/// Settings files that rules can be added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuleScope {
     /// Yours for this project.
     Local,
-    /// Yours for all.
+    /// Yours for all projects.
     User,
 }
 
 /// `bosun trust`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustArgs {
-    /// The project; the one of this folder when absent
+    /// The project (default: the project of this folder)
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// Trusts it without asking
     #[arg(long, short = 'y', conflicts_with_all = ["show", "revoke", "list"])]
     pub(crate) yes: bool,
-    /// Only shows what its files would do
+    /// Only shows what its files would change
     #[arg(long, conflicts_with_all = ["revoke", "list"])]
     pub(crate) show: bool,
-    /// Trusts it no more
+    /// Stops trusting it
     #[arg(long, conflicts_with = "list")]
     pub(crate) revoke: bool,
-    /// Lists the projects that are trusted
+    /// Lists trusted projects
     #[arg(long, conflicts_with = "folder")]
     pub(crate) list: bool,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

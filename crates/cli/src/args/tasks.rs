@@ -1,4 +1,4 @@
-//! What can be said about tasks.
+//! Arguments of `bosun tasks`.
 
 use clap::{Subcommand, ValueEnum};
 use protocol::{TaskState, TaskType};
@@ -12,46 +12,46 @@ pub(crate) struct TasksArgs {
     pub(crate) list: TaskListArgs,
 }
 
-/// Which tasks are listed.
+/// Selects the tasks to list.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TaskListArgs {
-    /// Those of this session instead of the newest one of this folder; the beginning of its id is enough
+    /// Tasks of this session instead of the newest one of this folder; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Those of every session
+    /// Tasks of every session
     #[arg(long, conflicts_with = "session")]
     pub(crate) all: bool,
-    /// Only those in this state
+    /// Only tasks in this state
     #[arg(long, value_name = "STATE", value_parser = clap::builder::PossibleValuesParser::new(TaskState::NAMES))]
     pub(crate) state: Option<String>,
-    /// Only those of this sort
+    /// Only tasks of this kind
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) kind: Option<TaskKind>,
-    /// Only this task and those below it
+    /// Only this task and the tasks below it
     #[arg(long, value_name = "PATH")]
     pub(crate) below: Option<String>,
-    /// Those that were removed too
+    /// Includes removed tasks
     #[arg(long)]
     pub(crate) removed: bool,
-    /// With --all, those of at most this many sessions (50)
+    /// With --all, shows at most this many sessions (50)
     #[arg(long, value_name = "N", requires = "all")]
     pub(crate) limit: Option<u64>,
     /// With --all, skips this many of the newest sessions
     #[arg(long, value_name = "N", requires = "all", default_value_t = 0)]
     pub(crate) offset: u64,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What sort of work a task is.
+/// Kind of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TaskKind {
     /// The session's root.
     Main,
     /// An agent.
     Agent,
-    /// A command in the background.
+    /// A background command.
     Shell,
 }
 
@@ -65,32 +65,32 @@ impl From<TaskKind> for TaskType {
     }
 }
 
-/// Which task.
+/// Selects a task.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TaskArgs {
-    /// The task: its path, its name, its id, or the beginning of it
+    /// Path, name or id of the task, or the beginning of its id
     #[arg(value_name = "TASK")]
     pub(crate) task: String,
     /// A task of this session instead of the newest one of this folder
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What can be done with tasks, from any terminal.
+/// `bosun tasks` subcommands, which work from any terminal.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TasksCommand {
     /// Lists tasks as a tree
     List(TaskListArgs),
-    /// Shows everything that is kept of one task
+    /// Shows the details of one task
     Show(TaskArgs),
-    /// Shows what a task did, and follows it until it ends
+    /// Shows what a task did, and follows it until it finishes
     Tail {
         #[command(flatten)]
         chosen: TaskArgs,
-        /// With everything below it
+        /// Includes all tasks below it
         #[arg(long)]
         tree: bool,
         /// Only events after this sequence number
@@ -103,10 +103,10 @@ pub(crate) enum TasksCommand {
         chosen: TaskArgs,
         /// The message
         text: String,
-        /// It is read when the agent would end
+        /// The agent reads it when it would finish
         #[arg(long, conflicts_with = "interrupt")]
         follow_up: bool,
-        /// It is read now: the running turn is dropped
+        /// The agent reads it now; drops the running turn
         #[arg(long)]
         interrupt: bool,
     },
@@ -114,17 +114,17 @@ pub(crate) enum TasksCommand {
     Stop {
         #[command(flatten)]
         chosen: TaskArgs,
-        /// At once
+        /// Stops at once, without the last turn
         #[arg(long)]
         now: bool,
-        /// As every stop does: with everything below it
+        /// Accepted for compatibility: a stop always includes the tasks below
         #[arg(long, hide = true)]
         tree: bool,
     },
-    /// Prints what a command printed, or what an agent said last
+    /// Prints the output of a command, or the last answer of an agent
     Output(TaskArgs),
-    /// Lets the session's agent go on without waiting for a task
+    /// Lets the session's agent continue without waiting for a task
     Background(TaskArgs),
-    /// Removes a task that has ended from lists; `bosun gc` removes its output
+    /// Removes a finished task from lists; `bosun gc` removes its output
     Rm(TaskArgs),
 }

@@ -1,4 +1,4 @@
-//! What can be said about todos.
+//! Arguments of `bosun todos`.
 
 use clap::{Subcommand, ValueEnum};
 use protocol::TodoStatus;
@@ -12,44 +12,44 @@ pub(crate) struct TodosArgs {
     pub(crate) list: TodoListArgs,
 }
 
-/// Whose todos, and in which form.
+/// Selects the session, and the output format.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TodoSessionArgs {
-    /// Those of this session instead of the newest one of this folder; the beginning of its id is enough
+    /// Todos of this session instead of the newest one of this folder; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// As JSON
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Which todos are listed.
+/// Selects the todos to list.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TodoListArgs {
     #[command(flatten)]
     pub(crate) session_args: TodoSessionArgs,
-    /// Only those that are this far
+    /// Only todos with this status
     #[arg(long, value_enum, value_name = "STATUS")]
     pub(crate) status: Option<TodoStatusArg>,
 }
 
-/// How far a todo is.
+/// Status of a todo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum TodoStatusArg {
-    /// Nobody works on it.
+    /// No agent works on it.
     Pending,
-    /// Somebody does.
+    /// An agent works on it.
     InProgress,
     /// It is done.
     Done,
-    /// It cannot be done as things are.
+    /// It cannot be done for now.
     Blocked,
 }
 
 impl From<TodoStatusArg> for TodoStatus {
-    fn from(word: TodoStatusArg) -> TodoStatus {
-        match word {
+    fn from(status: TodoStatusArg) -> TodoStatus {
+        match status {
             TodoStatusArg::Pending => TodoStatus::Pending,
             TodoStatusArg::InProgress => TodoStatus::InProgress,
             TodoStatusArg::Done => TodoStatus::Done,
@@ -61,72 +61,72 @@ impl From<TodoStatusArg> for TodoStatus {
 /// A todo to add.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct NewTodoArgs {
-    /// What is to be done, in one line
+    /// What to do, in one line
     pub(crate) title: String,
-    /// Its id; made from the title unless given
+    /// Its id (default: derived from the title)
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     /// A todo that must be done first; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) depends_on: Vec<String>,
-    /// What whoever does it must know
+    /// Details for the agent that does it
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// The agent that is to do it
+    /// The agent to do it
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// A shell command that must exit with code 0 when it is done
     #[arg(long, value_name = "COMMAND")]
     pub(crate) check: Option<String>,
-    /// A pattern of files that it reads and changes; may be repeated
+    /// A pattern of files that it reads or changes; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) session_args: TodoSessionArgs,
 }
 
-/// Which todos.
+/// Selects todos.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TodoArgs {
-    /// The todos
+    /// Ids of the todos
     #[arg(value_name = "ID", required = true)]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) session_args: TodoSessionArgs,
 }
 
-/// What can be done with todos, from any terminal.
+/// `bosun todos` subcommands, which work from any terminal.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TodosCommand {
-    /// Lists todos in the order that they were written
+    /// Lists todos in the order they were added
     List(TodoListArgs),
-    /// Lists those that can be worked on now
+    /// Lists todos that are ready to work on
     Ready(TodoSessionArgs),
-    /// Shows which depend on which
+    /// Shows the dependencies of todos
     Graph {
         #[command(flatten)]
         session_args: TodoSessionArgs,
-        /// As a Mermaid flowchart
+        /// Prints a Mermaid flowchart
         #[arg(long, conflicts_with = "json")]
         mermaid: bool,
-        /// As a graph for Graphviz
+        /// Prints a graph for Graphviz
         #[arg(long, conflicts_with_all = ["json", "mermaid"])]
         dot: bool,
     },
-    /// Shows what is done, what everybody works on and what is left, as it changes
+    /// Shows the progress of todos and the agents at work, live
     Watch(TodoSessionArgs),
     /// Adds a todo
     Add(NewTodoArgs),
-    /// Says that todos are done
+    /// Marks todos as done
     Done(TodoArgs),
-    /// Says that a todo cannot be done as things are
+    /// Marks todos as blocked
     Block {
         #[command(flatten)]
         chosen: TodoArgs,
-        /// Why
+        /// Why they are blocked
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Has todos done that are blocked or were done before
+    /// Sets blocked or done todos back to pending
     Reopen(TodoArgs),
 }

@@ -1,4 +1,4 @@
-//! Everything that is wrong, with file, line and remedy.
+//! `bosun catalog check`: problems with file, line and remedy.
 
 use config::{AgentConfig, DefinitionProblem, Severity};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{LoadedCatalog, describe_remote};
 
-/// What is wrong, as JSON.
+/// Problems as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CatalogCheckOutput<'a> {
@@ -15,18 +15,18 @@ struct CatalogCheckOutput<'a> {
     skills: usize,
     commands: usize,
     problems: &'a [DefinitionProblem],
-    /// Other things that a person should know.
+    /// Other warnings.
     notices: &'a [String],
 }
 
 pub(super) fn check(found: &LoadedCatalog, agents: &AgentConfig, json: bool, strict: bool) -> CommandExit {
-    let gathered = &found.gathered;
-    let remote = describe_remote(&gathered.remote).map(|(_, words)| words);
-    let pressure = found.pressure(agents).map(|pressure| pressure.to_string());
+    let gathered = &found.listing;
+    let remote = describe_remote(&gathered.remote).map(|(_, message)| message);
+    let pressure = found.description_overflow(agents).map(|pressure| pressure.to_string());
     let notices: Vec<String> = remote.into_iter().chain(pressure).collect();
     let (problems, counts) = (&gathered.problems, (gathered.effective().count(), gathered.effective_skills().count()));
     if json {
-        let commands = gathered.effective_slashes().count();
+        let commands = gathered.effective_slash_commands().count();
         print::json(&CatalogCheckOutput { agents: counts.0, skills: counts.1, commands, problems, notices: &notices });
     } else {
         for problem in problems {
@@ -36,7 +36,7 @@ pub(super) fn check(found: &LoadedCatalog, agents: &AgentConfig, json: bool, str
         notices.iter().for_each(|notice| print::output(print::sanitize(&format!("warning: {notice}"))));
         if problems.is_empty() && notices.is_empty() {
             let (agents, skills) = (print::pluralize(counts.0, "agent"), print::pluralize(counts.1, "skill"));
-            print::output(format_args!("{agents} and {skills}, and nothing is wrong"));
+            print::output(format_args!("{agents} and {skills}, no problems"));
         }
     }
     let is_error = |problem: &DefinitionProblem| problem.severity == Severity::Error;

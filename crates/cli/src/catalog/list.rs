@@ -1,4 +1,4 @@
-//! Every definition in a line.
+//! `bosun catalog list`: one line per definition.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ struct CatalogListOutput<'a> {
     skills: Vec<CatalogRow<'a>>,
     commands: Vec<CatalogRow<'a>>,
     plugins: Vec<PluginRow<'a>>,
-    /// Files of the project that do not count, since nobody has trusted it.
+    /// Files of the project that are ignored because the user has not trusted it.
     ignored: Vec<&'a Path>,
     remote: &'a RemoteState,
     problems: usize,
@@ -29,11 +29,11 @@ struct CatalogRow<'a> {
     name: &'a str,
     description: &'a str,
     source: &'a DefinitionSource,
-    /// The definition of the same name that counts instead.
+    /// The definition with the same name that is used instead.
     shadowed_by: Option<&'a DefinitionSource>,
     user_invocable: bool,
     model_invocable: bool,
-    /// What it asks for and this version cannot do.
+    /// Features it requests that this version does not support.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unserved: &'a [String],
 }
@@ -46,10 +46,10 @@ struct PluginRow<'a> {
 }
 
 pub(super) fn list(found: &LoadedCatalog, json: bool) {
-    let gathered = &found.gathered;
+    let gathered = &found.listing;
     let agents: Vec<CatalogRow<'_>> = gathered.agents.iter().map(CatalogRow::from).collect();
     let skills: Vec<CatalogRow<'_>> = gathered.skills.iter().map(CatalogRow::from).collect();
-    let commands: Vec<CatalogRow<'_>> = gathered.slashes.iter().map(CatalogRow::from).collect();
+    let commands: Vec<CatalogRow<'_>> = gathered.slash_commands.iter().map(CatalogRow::from).collect();
     let plugins: Vec<PluginRow<'_>> = gathered.plugins.iter().map(PluginRow::from).collect();
     let untrusted = |problem: &&DefinitionProblem| problem.severity == Severity::Untrusted;
     let ignored: Vec<&Path> =
@@ -81,8 +81,8 @@ pub(super) fn list(found: &LoadedCatalog, json: bool) {
     for file in ignored {
         print::row(print::sanitize(&format!("  {}", file.display())).replace(['\n', '\t'], " "));
     }
-    if let Some((_, words)) = describe_remote(&gathered.remote) {
-        print::note(print::sanitize(&words));
+    if let Some((_, message)) = describe_remote(&gathered.remote) {
+        print::note(print::sanitize(&message));
     }
     if problems > 0 {
         let verb = if problems == 1 { "is 1 problem" } else { &format!("are {problems} problems") };
@@ -96,7 +96,7 @@ fn print_rows(title: &str, lines: &[CatalogRow<'_>]) {
     }
     for line in lines {
         let state = match (line.shadowed_by, line.unserved.is_empty()) {
-            (Some(stronger), _) => format!("  (not used: {stronger} stands in for it)"),
+            (Some(stronger), _) => format!("  (not used: replaced by {stronger})"),
             (None, false) => "  (cannot be started)".to_owned(),
             (None, true) => String::new(),
         };

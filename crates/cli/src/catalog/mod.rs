@@ -1,4 +1,4 @@
-//! `bosun catalog`: which agents, skills and plugins there are, where each was written, and what is wrong.
+//! `bosun catalog`: agents, skills and plugins, their sources and their problems.
 
 mod check;
 mod list;
@@ -28,7 +28,7 @@ pub(crate) async fn perform(args: &CatalogArgs) -> Result<CommandExit, CliError>
     }
 }
 
-/// Everything there is in the working folder, as a run would find it.
+/// Loads the catalogue of the working folder as a run would.
 async fn load_catalog(options: &CatalogOptions) -> Result<(LoadedCatalog, Config), CliError> {
     let mut setup = Setup::read()?;
     setup.fetch_remote_catalog(None).await;

@@ -1,4 +1,4 @@
-//! One definition in full.
+//! `bosun catalog show`: one definition in full.
 
 use protocol::{AgentSpec, Isolation, ModelPreference, SkillSpec, SlashSpec};
 
@@ -8,10 +8,11 @@ use crate::print;
 use crate::setup::{LoadedCatalog, settings_failure};
 
 pub(super) fn show(found: &LoadedCatalog, name: &str, json: bool) -> Result<CommandExit, CliError> {
-    let agent = found.gathered.agent(name).map(|agent| &agent.spec);
-    let skill = || found.gathered.effective_skills().find(|skill| skill.spec.name == name).map(|skill| &skill.spec);
+    let agent = found.listing.agent(name).map(|agent| &agent.spec);
+    let skill = || found.listing.effective_skills().find(|skill| skill.spec.name == name).map(|skill| &skill.spec);
     let plain = name.trim_start_matches('/');
-    let slash = found.gathered.effective_slashes().find(|slash| slash.spec.name == plain).map(|slash| &slash.spec);
+    let slash =
+        found.listing.effective_slash_commands().find(|slash| slash.spec.name == plain).map(|slash| &slash.spec);
     match (agent, skill(), slash) {
         (Some(agent), ..) if json => print::json(agent),
         (Some(agent), ..) => show_agent(agent),
@@ -21,7 +22,7 @@ pub(super) fn show(found: &LoadedCatalog, name: &str, json: bool) -> Result<Comm
         (None, None, Some(slash)) => show_slash(slash),
         (None, None, None) => {
             return Err(settings_failure(format!("there is no agent, skill or command `{name}`"))
-                .with_hint("`bosun catalog list` shows which there are"));
+                .with_hint("`bosun catalog list` shows all of them"));
         }
     }
     Ok(CommandExit::Success)
@@ -30,7 +31,7 @@ pub(super) fn show(found: &LoadedCatalog, name: &str, json: bool) -> Result<Comm
 fn show_agent(agent: &AgentSpec) {
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let spawns = match &agent.spawns {
-        protocol::SpawnPolicy::Nobody => "nobody".to_owned(),
+        protocol::SpawnPolicy::Nobody => "no agents".to_owned(),
         protocol::SpawnPolicy::Anybody => "any agent".to_owned(),
         protocol::SpawnPolicy::Only(names) => list(names),
     };
@@ -42,7 +43,7 @@ fn show_agent(agent: &AgentSpec) {
     let optional = [
         ("without", (!agent.denied.is_empty()).then(|| list(&agent.denied))),
         ("models", (!agent.models.is_empty()).then(|| list(&agent.models))),
-        ("likes", describe_model_preference(agent.model_preference)),
+        ("prefers", describe_model_preference(agent.model_preference)),
         ("effort", agent.effort.map(|effort| format!("{effort:?}").to_lowercase())),
         ("turns", agent.max_turns.map(|turns| turns.to_string())),
         ("mode", agent.permission.map(|mode| mode.to_string())),
@@ -51,19 +52,19 @@ fn show_agent(agent: &AgentSpec) {
         ("skills", (!agent.skills.is_empty()).then(|| list(&agent.skills))),
         ("isolation", agent.isolation.as_ref().map(describe_isolation)),
         ("background", agent.background.then(|| "yes".to_owned())),
-        ("you", (!agent.user_invocable).then(|| "may not talk to it".to_owned())),
-        ("models may", (!agent.model_invocable).then(|| "not start it".to_owned())),
+        ("user", (!agent.user_invocable).then(|| "may not talk to it".to_owned())),
+        ("model", (!agent.model_invocable).then(|| "may not start it".to_owned())),
     ];
     for (key, value) in optional {
         value.into_iter().for_each(|value| print_field(key, &value));
     }
-    for words in &agent.unsupported {
-        print_field("cannot be", &format!("started: {words}"));
+    for reason in &agent.unsupported {
+        print_field("error", &format!("cannot be started: {reason}"));
     }
     print::output(print::sanitize(&format!("\n{}", agent.prompt)));
 }
 
-/// Where an agent works that has a place of its own.
+/// Describes the isolation of an agent.
 fn describe_isolation(isolation: &Isolation) -> String {
     match isolation {
         Isolation::Worktree { base: None, .. } => "worktree".to_owned(),
@@ -71,9 +72,9 @@ fn describe_isolation(isolation: &Isolation) -> String {
     }
 }
 
-/// Which model an agent likes when nobody names one.
-fn describe_model_preference(taste: ModelPreference) -> Option<String> {
-    match taste {
+/// Describes the model an agent prefers when none is named.
+fn describe_model_preference(preference: ModelPreference) -> Option<String> {
+    match preference {
         ModelPreference::Same => None,
         ModelPreference::Small => Some("a small model: agents.small-model, if it is set".to_owned()),
         ModelPreference::Other => Some("a model of another family: agents.other-model, if it is set".to_owned()),
@@ -85,10 +86,10 @@ fn show_skill(skill: &SkillSpec) {
     print_field("description", &skill.description);
     print_field("source", &skill.source.to_string());
     if !skill.user_invocable {
-        print_field("you", "may not name it");
+        print_field("user", "may not call it");
     }
     if !skill.model_invocable {
-        print_field("models may", "not load it on their own");
+        print_field("model", "may not load it on its own");
     }
     if !skill.allowed_tools.is_empty() {
         print_field("tools", &skill.allowed_tools.join(", "));
@@ -107,7 +108,7 @@ fn show_slash(slash: &SlashSpec) {
         print_field("agent", agent);
     }
     if !slash.allowed_tools.is_empty() {
-        print_field("tools", &format!("{} (it needs them; that allows nothing)", slash.allowed_tools.join(", ")));
+        print_field("tools", &format!("{} (required; this does not allow them)", slash.allowed_tools.join(", ")));
     }
     match runtime::slash::read(slash) {
         Ok(text) => print::output(print::sanitize(&format!("\n{text}"))),
@@ -115,7 +116,7 @@ fn show_slash(slash: &SlashSpec) {
     }
 }
 
-/// One line; every word of it may be a stranger's.
+/// Prints a field on one line; its text is untrusted.
 fn print_field(key: &str, value: &str) {
     print::output(print::sanitize(&format!("{key:<12}  {value}")).replace(['\n', '\t'], " "));
 }

@@ -1,4 +1,4 @@
-//! What waits for the person: calls that need permission, and questions, one after the other.
+//! The queue of asks at a terminal: calls that need permission, questions and plans.
 
 use std::collections::VecDeque;
 
@@ -11,69 +11,68 @@ use crate::approvals::parse_plan_decision;
 use crate::escape::escape_invisible;
 use crate::style::TextRole;
 
-/// Most rows that a call takes before somebody asks for all of it.
+/// Most rows of a call, unless the user asks for all of it.
 const MAX_CALL_ROWS: usize = 30;
 
-/// The asks that are open, oldest first.
+/// Open asks, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct AskQueue {
     queue: VecDeque<QueuedAsk>,
     stage: AskStage,
-    /// Whether the one that is shown took the place of another without a word of the person, who may be about to decide
-    /// on that other one.
-    front_changed: bool,
+    /// Whether the current ask replaced another without input of the user, who may be about to answer that other one.
+    replaced_without_input: bool,
 }
 
 #[derive(Debug)]
 struct QueuedAsk {
     task: TaskId,
-    /// The task's name, unless it is the root.
+    /// The task's name; empty for the root.
     task_name: String,
-    /// Its number in the session, by which another terminal can decide it.
+    /// Its number in the session, for `bosun approvals` in another terminal.
     number: Option<u64>,
     ask: Ask,
 }
 
-/// What is to be typed.
+/// The expected input.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum AskStage {
     /// A decision, or an answer.
     #[default]
     Choose,
-    /// Why it is not permitted.
+    /// The reason for a denial.
     Reason,
 }
 
-/// What a line said about the ask that is shown.
+/// The meaning of a line for the current ask.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AskInputResult {
-    /// This.
+    /// A decision.
     Decided(DecideParams),
-    /// More is to be typed.
+    /// More input is needed.
     More,
-    /// The person wants to see everything.
+    /// A request for all details.
     Explain,
-    /// Nothing; the words say what would.
+    /// Not understood; the text says what would be.
     Unclear(&'static str),
 }
 
 impl AskQueue {
-    /// Adds one; whether it is the one to show.
-    pub(super) fn add(&mut self, task: TaskId, whose: &str, number: Option<u64>, ask: Ask) -> bool {
+    /// Adds an ask; returns whether it is the current one.
+    pub(super) fn add(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> bool {
         if self.queue.iter().any(|waiting| waiting.ask.id == ask.id) {
             return false;
         }
-        self.queue.push_back(QueuedAsk { task, task_name: whose.to_owned(), number, ask });
+        self.queue.push_back(QueuedAsk { task, task_name: task_name.to_owned(), number, ask });
         self.queue.len() == 1
     }
 
-    /// Takes out one that was decided elsewhere; what it was about.
+    /// Removes an ask that was decided elsewhere; returns its title.
     pub(super) fn remove_decided(&mut self, id: &AskId) -> Option<String> {
         let at = self.queue.iter().position(|waiting| waiting.ask.id == *id)?;
         self.remove_and_advance(at).map(|waiting| waiting.title())
     }
 
-    /// Takes out one whose call has ended; whether there was one.
+    /// Removes the ask of a call that has ended; returns whether there was one.
     pub(super) fn remove_withdrawn(&mut self, task: TaskId, call: &CallId) -> bool {
         let found = self.queue.iter().position(|waiting| waiting.task == task && waiting.ask.call == *call);
         found.is_some_and(|at| self.remove_and_advance(at).is_some())
@@ -83,25 +82,23 @@ impl AskQueue {
         self.queue.is_empty()
     }
 
-    /// The ask that is shown.
+    /// The current ask.
     pub(super) fn current(&self) -> Option<&AskId> {
         self.queue.front().map(|waiting| &waiting.ask.id)
     }
 
-    /// Everything that waits, in one row each.
+    /// All open asks, one line each.
     pub(super) fn titles(&self) -> Vec<String> {
         self.queue.iter().map(QueuedAsk::summary_line).collect()
     }
 
-    /// What a line says about the ask that is shown; a decision takes it out.
+    /// Interprets a line for the current ask; a decision removes the ask.
     pub(super) fn answer(&mut self, line: &str) -> AskInputResult {
         let Some(waiting) = self.queue.front() else { return AskInputResult::Unclear("nothing waits for a decision") };
-        if std::mem::take(&mut self.front_changed) {
-            return AskInputResult::Unclear(
-                "not taken: what was shown before is decided, and this is another one; decide on it",
-            );
+        if std::mem::take(&mut self.replaced_without_input) {
+            return AskInputResult::Unclear("not accepted: the previous one is already decided; answer this one");
         }
-        let said = match (&waiting.ask.subject, self.stage) {
+        let choice = match (&waiting.ask.subject, self.stage) {
             (AskSubject::Permission { rules, .. }, AskStage::Choose) => parse_permission(line.trim(), rules),
             (AskSubject::Permission { .. }, AskStage::Reason) => {
                 AskChoice::Decide(AskDecision::Deny { message: line.trim().into() })
@@ -109,11 +106,11 @@ impl AskQueue {
             (AskSubject::Question { choices, .. }, _) => parse_reply(line.trim(), choices),
             (AskSubject::Plan { .. }, _) if line.trim() == "?" => AskChoice::Explain,
             (AskSubject::Plan { .. }, _) if line.trim().is_empty() => {
-                AskChoice::Unclear("type a number, or what should be different")
+                AskChoice::Unclear("type a number, or the changes you want")
             }
             (AskSubject::Plan { actions, .. }, _) => AskChoice::Decide(parse_plan_decision(line, actions)),
         };
-        match said {
+        match choice {
             AskChoice::Decide(decision) => {
                 let ask = waiting.ask.id.clone();
                 self.remove_at(0);
@@ -124,11 +121,11 @@ impl AskQueue {
                 AskInputResult::More
             }
             AskChoice::Explain => AskInputResult::Explain,
-            AskChoice::Unclear(words) => AskInputResult::Unclear(words),
+            AskChoice::Unclear(text) => AskInputResult::Unclear(text),
         }
     }
 
-    /// The ask that is shown, in rows; the whole of it if that is wanted.
+    /// The current ask in rows, at this level of detail.
     pub(super) fn rows(&self, whole: AskDetail, columns: usize) -> Vec<StyledRow> {
         let Some(waiting) = self.queue.front() else { return Vec::new() };
         let mut rows = vec![StyledRow::new()];
@@ -138,9 +135,9 @@ impl AskQueue {
         };
         match &waiting.ask.subject {
             AskSubject::Permission { tool, input, reason, rules } => {
-                let whose =
+                let prefix =
                     if waiting.task_name.is_empty() { String::new() } else { format!("{}: ", waiting.task_name) };
-                let head = escape_invisible(&format!("{whose}{tool} needs your permission"));
+                let head = escape_invisible(&format!("{prefix}{tool} needs your permission"));
                 rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &head)], columns, &lead));
                 rows.extend(clip_rows(call_arguments::call_rows(input, columns), whole));
                 let why = escape_invisible(&format!("because {reason}"));
@@ -161,27 +158,27 @@ impl AskQueue {
                 }
             }
             AskSubject::Plan { summary, plan, actions, recommended, .. } => {
-                let head = escape_invisible(&format!("the plan is made: {summary}"));
+                let head = escape_invisible(&format!("plan ready: {summary}"));
                 rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &head)], columns, &lead));
-                let margin = LinePrefix::same(StyledSpan::plain("  "));
+                let margin = LinePrefix::repeated(StyledSpan::plain("  "));
                 let lines =
                     plan.lines().flat_map(|line| wrap(&[StyledSpan::plain(&escape_invisible(line))], columns, &margin));
                 rows.extend(clip_rows(lines.collect(), whole));
                 for (at, action) in actions.iter().enumerate() {
                     let mark = if action == recommended { " (recommended)" } else { "" };
                     let number = LinePrefix::hanging(StyledSpan::plain(&format!("  {}. ", at + 1)));
-                    let words = format!("{action}: {}{mark}", action.description());
-                    rows.extend(wrap(&[StyledSpan::plain(&words)], columns, &number));
+                    let text = format!("{action}: {}{mark}", action.description());
+                    rows.extend(wrap(&[StyledSpan::plain(&text)], columns, &number));
                 }
             }
         }
         rows
     }
 
-    /// What can be typed now.
+    /// The hint for the expected input.
     pub(super) fn hint(&self, columns: usize) -> Vec<StyledRow> {
         let Some(waiting) = self.queue.front() else { return Vec::new() };
-        let words = match (&waiting.ask.subject, self.stage) {
+        let hint = match (&waiting.ask.subject, self.stage) {
             (AskSubject::Permission { rules, .. }, AskStage::Choose) if rules.is_empty() => {
                 "[y] once  [n] no  [s] say why not  [?] explain".into()
             }
@@ -189,22 +186,22 @@ impl AskQueue {
                 let rules: Vec<String> = rules.iter().map(|rule| format!("\"{}\"", escape_invisible(rule))).collect();
                 format!("[y] once  [a] always {}  [n] no  [s] say why not  [?] explain", rules.join(", "))
             }
-            (AskSubject::Permission { .. }, AskStage::Reason) => "what should it know?".into(),
+            (AskSubject::Permission { .. }, AskStage::Reason) => "tell the agent why".into(),
             (AskSubject::Question { choices, .. }, _) if choices.is_empty() => "answer in your own words".into(),
             (AskSubject::Question { .. }, _) => "a number, or your own words".into(),
-            (AskSubject::Plan { .. }, _) => "a number, or what should be different  [?] the whole plan".into(),
+            (AskSubject::Plan { .. }, _) => "a number, or the changes you want  [?] the whole plan".into(),
         };
-        wrap(&[StyledSpan::plain(&words)], columns, &LinePrefix::default())
+        wrap(&[StyledSpan::plain(&hint)], columns, &LinePrefix::default())
     }
 
-    /// What the line begins with.
+    /// The prompt of the input line.
     pub(super) fn prompt(&self) -> Option<String> {
         let waiting = self.queue.front()?;
         let word = match (&waiting.ask.subject, self.stage) {
             (AskSubject::Permission { .. }, AskStage::Choose) => "allow",
             (AskSubject::Permission { .. }, AskStage::Reason) => "why not",
             (AskSubject::Question { .. }, _) => "answer",
-            (AskSubject::Plan { .. }, _) => "go on",
+            (AskSubject::Plan { .. }, _) => "proceed",
         };
         Some(match self.queue.len() {
             1 => format!("{word}? "),
@@ -214,7 +211,7 @@ impl AskQueue {
 
     fn remove_and_advance(&mut self, at: usize) -> Option<QueuedAsk> {
         let taken = self.remove_at(at);
-        self.front_changed = (self.front_changed || at == 0) && !self.queue.is_empty();
+        self.replaced_without_input = (self.replaced_without_input || at == 0) && !self.queue.is_empty();
         taken
     }
 
@@ -226,10 +223,10 @@ impl AskQueue {
     }
 }
 
-/// How much of a call is shown.
+/// How much of an ask is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AskDetail {
-    /// As much as fits well.
+    /// Up to `MAX_CALL_ROWS`.
     Most,
     /// Everything.
     All,
@@ -261,15 +258,15 @@ enum AskChoice {
 }
 
 fn parse_permission(line: &str, rules: &[String]) -> AskChoice {
-    let (word, words) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    match (word, words.trim()) {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match (word, rest.trim()) {
         ("y" | "yes", "") => AskChoice::Decide(AskDecision::Allow { rules: Vec::new(), input: None }),
-        ("a" | "always", "") if rules.is_empty() => AskChoice::Unclear("no rule may allow this call; y allows it once"),
+        ("a" | "always", "") if rules.is_empty() => AskChoice::Unclear("no rule can allow this call; y allows it once"),
         ("a" | "always", "") => AskChoice::Decide(AskDecision::Allow { rules: rules.to_vec(), input: None }),
-        ("n" | "no", words) => AskChoice::Decide(AskDecision::Deny { message: words.into() }),
+        ("n" | "no", reason) => AskChoice::Decide(AskDecision::Deny { message: reason.into() }),
         ("s", "") => AskChoice::AskReason,
         ("?", "") => AskChoice::Explain,
-        _other => AskChoice::Unclear("type y, n, s or ? and Enter (a as well where a rule is offered)"),
+        _other => AskChoice::Unclear("type y, n, s or ? and Enter (or a, if a rule is offered)"),
     }
 }
 
@@ -294,24 +291,24 @@ fn clip_rows(mut rows: Vec<StyledRow>, whole: AskDetail) -> Vec<StyledRow> {
 fn explanation_rows(rules: &[String], columns: usize) -> Vec<StyledRow> {
     let named: Vec<String> = rules.iter().map(|rule| format!("`{rule}`")).collect();
     let always = match named.as_slice() {
-        [] => "no rule may allow this call: it is asked every time".into(),
-        [rule] => format!("a allows it, and in this project from now on everything that {rule} matches"),
+        [] => "no rule can allow this call: Bosun asks every time".into(),
+        [rule] => format!("a allows it, and from now on everything in this project that {rule} matches"),
         several => {
             format!(
-                "a allows it, and in this project from now on everything that one of {} matches",
+                "a allows it, and from now on everything in this project that one of {} matches",
                 several.join(", ")
             )
         }
     };
-    let words = [
+    let lines = [
         "y allows this one call".to_owned(),
         escape_invisible(&always),
-        "n denies it, and the agent goes on without; words after n, or after s, tell it why".into(),
+        "n denies it, and the agent continues without it; text after n, or after s, tells it why".into(),
         "nothing runs before you decide; another terminal can decide with `bosun approvals`".into(),
     ];
-    words
+    lines
         .iter()
-        .flat_map(|words| wrap(&[StyledSpan::plain(words)], columns, &LinePrefix::hanging(StyledSpan::plain("  · "))))
+        .flat_map(|line| wrap(&[StyledSpan::plain(line)], columns, &LinePrefix::hanging(StyledSpan::plain("  · "))))
         .collect()
 }
 
@@ -461,10 +458,10 @@ mod tests {
         let shown: Vec<_> = plan().rows(AskDetail::Most, 70).iter().map(|row| paint(row, Style::Plain)).collect();
         let expected = [
             "",
-            "? the plan is made: Two steps",
+            "? plan ready: Two steps",
             "  1. a",
             "  2. b",
-            "  1. autopilot: carry the plan out without you, until it is done",
+            "  1. autopilot: carry out the plan without you, until it is done",
             "     (recommended)",
             "  2. exit_only: leave plan mode and do nothing yet",
         ];

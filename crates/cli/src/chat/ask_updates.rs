@@ -1,4 +1,4 @@
-//! What events and decisions do to the asks that a terminal shows, in a conversation and in a run alike.
+//! Applies events and decisions to the asks on a terminal, in a conversation and in a run.
 
 use std::path::Path;
 
@@ -12,30 +12,30 @@ use crate::args::RuleScope;
 use crate::error::CliError;
 use crate::setup::Setup;
 
-/// What an event means for what is asked.
+/// The effect of an event on the asks.
 #[derive(Debug)]
 pub(super) enum AskChange {
     /// Nothing.
     None,
-    /// Something is to be asked.
-    Asked(Ask),
-    /// An ask is decided; if it was in line, what the person is to be told.
+    /// A new ask.
+    Opened(Ask),
+    /// A decided ask; with a note for the user if it was in the queue.
     Decided { ask: AskId, words: Option<String>, next: FrontAsk },
-    /// Nobody has to decide any more.
+    /// An ask no longer needs a decision.
     Withdrawn(FrontAsk),
 }
 
-/// Whether another ask has come to the front.
+/// Whether the current ask has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrontAsk {
     Same,
     Changed,
 }
 
-/// Takes in what happened to a task.
+/// Applies an event of a task.
 pub(super) fn apply_event(asks: &mut AskQueue, task: TaskId, event: &Event) -> AskChange {
     match event {
-        Event::AskOpened(ask) => AskChange::Asked(ask.clone()),
+        Event::AskOpened(ask) => AskChange::Opened(ask.clone()),
         Event::AskDecided { ask, decision, by, .. } => {
             let next = if asks.current() == Some(ask) { FrontAsk::Changed } else { FrontAsk::Same };
             let words = asks.remove_decided(ask).map(|title| match by {
@@ -56,14 +56,14 @@ pub(super) fn apply_event(asks: &mut AskQueue, task: TaskId, event: &Event) -> A
     }
 }
 
-/// What a person is told.
+/// A message to the user.
 #[derive(Debug)]
 pub(super) enum DecisionNotice {
     Note(String),
     Error(String),
 }
 
-/// Tells the session what was decided, and keeps the rules of it for the project of this folder.
+/// Sends a decision to the session, and saves its rules for the project of this folder.
 pub(super) async fn send_decision(
     session: &Session,
     setup: &Setup,
@@ -83,10 +83,10 @@ pub(super) async fn send_decision(
     }
 }
 
-/// Keeps a rule for this project. The session follows it already.
+/// Saves a rule for this project. The session already applies it.
 fn save_rule(setup: &Setup, cwd: &Path, rule: &str) -> DecisionNotice {
     match approvals::save_allow_rule(setup, cwd, rule, RuleScope::Local) {
-        Ok(path) => DecisionNotice::Note(format!("`{rule}` is allowed from now on; it stands in {}", path.display())),
+        Ok(path) => DecisionNotice::Note(format!("`{rule}` is allowed from now on, saved in {}", path.display())),
         Err(failure) => DecisionNotice::Error(format!("`{rule}` is allowed for this session only: {failure}")),
     }
 }

@@ -1,4 +1,4 @@
-//! What the session asks of the person, and what they decide.
+//! Asks of the session, and decisions of the user.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,20 +13,20 @@ use crate::approvals;
 use crate::error::CliError;
 
 impl Dialogue<'_> {
-    /// Shows what happened, and takes in what it asks of the person.
-    pub(super) fn handle_live(&mut self, live: &BusMessage) {
-        let rows = self.feed.handle_live(live, Instant::now(), self.columns());
+    /// Shows an event, and updates the asks.
+    pub(super) fn handle_message(&mut self, live: &BusMessage) {
+        let rows = self.feed.handle_message(live, Instant::now(), self.columns());
         self.show(rows);
         let BusMessage::Event(envelope) = live else { return };
         let task = envelope.entry.task;
         match apply_event(&mut self.asks, task, &envelope.entry.event) {
             AskChange::None => {}
-            AskChange::Asked(ask) => {
-                let whose = self.feed.task_name(task).to_owned();
-                self.ask(task, &whose, ask);
+            AskChange::Opened(ask) => {
+                let task_name = self.feed.task_name(task).to_owned();
+                self.ask(task, &task_name, ask);
             }
-            AskChange::Decided { words: Some(words), next, .. } => {
-                self.show_note(&words);
+            AskChange::Decided { words: Some(text), next, .. } => {
+                self.show_note(&text);
                 self.show_next_ask(next);
             }
             AskChange::Decided { words: None, .. } => {}
@@ -38,16 +38,16 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Lines up something that waits for the person.
-    pub(super) fn ask(&mut self, task: TaskId, whose: &str, ask: Ask) {
+    /// Adds an ask to the queue.
+    pub(super) fn ask(&mut self, task: TaskId, task_name: &str, ask: Ask) {
         let session = &self.chat.session;
         let number = approvals::ask_number(session.home(), session.id(), &ask.id);
-        if self.asks.add(task, whose, number, ask) {
+        if self.asks.add(task, task_name, number, ask) {
             self.show_next_ask(FrontAsk::Changed);
         }
     }
 
-    /// Shows the ask that has come to the front, or lets the person go on writing.
+    /// Shows the next ask, or restores the draft of the user.
     fn show_next_ask(&mut self, next: FrontAsk) {
         if self.asks.is_empty() {
             self.terminal.editor.replace("");
@@ -59,7 +59,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Shows the ask that is at the front. A dumb terminal has no panel that would say what can be typed.
+    /// Shows the current ask. A dumb terminal has no panel for the hint.
     fn show_ask(&mut self, whole: AskDetail) {
         let columns = self.columns();
         self.show(self.asks.rows(whole, columns));
@@ -68,20 +68,20 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Decides on the ask that is shown.
+    /// Answers the current ask.
     pub(super) async fn answer(&mut self, line: &str) -> Result<(), CliError> {
         let prompt = self.asks.prompt().unwrap_or_default();
         self.echo(&prompt, line);
         match self.asks.answer(line) {
             AskInputResult::More => {}
             AskInputResult::Explain => self.show_ask(AskDetail::All),
-            AskInputResult::Unclear(words) => self.show_note(words),
+            AskInputResult::Unclear(text) => self.show_note(text),
             AskInputResult::Decided(params) => {
                 let cwd = Path::new(&self.chat.cwd);
-                for told in send_decision(&self.chat.session, self.setup, cwd, params).await? {
-                    match told {
-                        DecisionNotice::Note(words) => self.show_note(&words),
-                        DecisionNotice::Error(words) => self.show_error(&words),
+                for notice in send_decision(&self.chat.session, self.setup, cwd, params).await? {
+                    match notice {
+                        DecisionNotice::Note(text) => self.show_note(&text),
+                        DecisionNotice::Error(text) => self.show_error(&text),
                     }
                 }
                 self.show_next_ask(FrontAsk::Changed);

@@ -1,4 +1,4 @@
-//! A call as it is, every argument of it, for somebody who decides on it.
+//! A tool call with all its arguments, for the user who decides on it.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::diff::{self, DiffLine};
 use crate::escape::escape_invisible;
 use crate::style::{Style, TextRole};
 
-/// All of a call in rows.
+/// The whole call in rows.
 pub(super) fn call_rows(input: &str, columns: usize) -> Vec<StyledRow> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(input) else {
         return text_block(input, ArgumentMark::None, columns);
@@ -24,13 +24,13 @@ pub(super) fn call_rows(input: &str, columns: usize) -> Vec<StyledRow> {
     arguments.iter().flat_map(shown).collect()
 }
 
-/// A call in lines, at most so many characters of it, and how many bytes are left out.
-pub(crate) fn call_lines(input: &str, columns: usize, most: usize, style: Style) -> (Vec<String>, usize) {
-    let (rows, rest) = clip(call_rows(input, columns), most);
+/// The first `max_chars` characters of a call in lines, and the number of omitted bytes.
+pub(crate) fn call_lines(input: &str, columns: usize, max_chars: usize, style: Style) -> (Vec<String>, usize) {
+    let (rows, rest) = clip(call_rows(input, columns), max_chars);
     (rows.iter().map(|row| paint(row, style)).collect(), rest)
 }
 
-/// What an edit changes, line by line.
+/// The diff of an edit.
 fn edit_rows(old: &str, new: &str, columns: usize) -> Vec<StyledRow> {
     let row = |line: DiffLine<'_>| match line {
         DiffLine::Same(text) => text_block(text, ArgumentMark::Same, columns),
@@ -40,12 +40,12 @@ fn edit_rows(old: &str, new: &str, columns: usize) -> Vec<StyledRow> {
     diff::diff_lines(old, new).into_iter().flat_map(row).collect()
 }
 
-/// A text in rows, with everything in it that cannot be seen.
+/// A text in rows, with invisible characters escaped.
 pub(super) fn text_rows(text: &str, columns: usize) -> Vec<StyledRow> {
     text_block(text, ArgumentMark::None, columns)
 }
 
-/// What rows of a text begin with.
+/// The prefix of the rows of a text.
 #[derive(Debug, Clone, Copy)]
 enum ArgumentMark {
     None,
@@ -56,7 +56,7 @@ enum ArgumentMark {
     Patch,
 }
 
-/// Where an argument is first looked for.
+/// The sort key of an argument: important ones first.
 fn argument_order(name: &str) -> usize {
     const FIRST: [&str; 3] = ["path", "command", "old"];
     FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len())
@@ -88,13 +88,13 @@ fn argument_rows(name: &str, value: &Value, columns: usize) -> Vec<StyledRow> {
 
 fn text_block(text: &str, mark: ArgumentMark, columns: usize) -> Vec<StyledRow> {
     let text = escape_invisible(text);
-    text.split('\n').enumerate().flat_map(|(at, line)| marked_rows(line, mark, at, columns)).collect()
+    text.split('\n').enumerate().flat_map(|(index, line)| marked_rows(line, mark, index, columns)).collect()
 }
 
-fn marked_rows(line: &str, mark: ArgumentMark, at: usize, columns: usize) -> Vec<StyledRow> {
+fn marked_rows(line: &str, mark: ArgumentMark, index: usize, columns: usize) -> Vec<StyledRow> {
     let (lead, role) = match mark {
         ArgumentMark::None => ("  ", TextRole::Plain),
-        ArgumentMark::Command if at == 0 => ("  $ ", TextRole::Strong),
+        ArgumentMark::Command if index == 0 => ("  $ ", TextRole::Strong),
         ArgumentMark::Command => ("    ", TextRole::Strong),
         ArgumentMark::Same => ("    ", TextRole::Dim),
         ArgumentMark::Removed => ("  - ", TextRole::Bad),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_hides() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(escape_invisible("rm \u{202e}x\u{1b}[8m\u{200b}"), "rm \\u{202e}x\\u{1b}[8m\\u{200b}");
         assert_eq!(escape_invisible("漢 é 👍"), "漢 é 👍");
         assert_eq!(shown(r#"{"command":"ls\u001b[2K\rrm"}"#), ["  $ ls\\u{1b}[2K\\u{d}rm"]);

@@ -1,4 +1,4 @@
-//! Tool calls: a line for each when it is answered, and all of it for those who ask.
+//! Recent tool calls: a row for each answered call, and the whole call on request.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use crate::print;
 use crate::run::event_text;
 use crate::style::TextRole;
 
-/// How many calls can be looked at again.
+/// How many calls can be shown again.
 const MAX_CALLS: usize = 100;
 
-/// Most bytes that are kept of an input.
+/// Most bytes kept of an input.
 const MAX_INPUT_BYTES: usize = 256 * 1024;
 
 /// The newest calls of a session, oldest first.
@@ -38,34 +38,34 @@ enum CallProgress {
 }
 
 impl CallHistory {
-    /// A model made a call.
+    /// Adds a call requested by a model.
     pub(super) fn add_requested(&mut self, task: TaskId, call: &ToolCallRequest) {
         let call = ToolCallRequest { input: clip_middle(&call.input, MAX_INPUT_BYTES), ..call.clone() };
         self.0.push_back(CallHistoryEntry { task, call, progress: CallProgress::Requested });
         self.0.drain(..self.0.len().saturating_sub(MAX_CALLS));
     }
 
-    /// A call runs.
+    /// Records that a call has started.
     pub(super) fn mark_started(&mut self, task: TaskId, id: &CallId, now: Instant) {
-        if let Some(seen) = self.find(task, id) {
-            seen.progress = CallProgress::Started(now);
+        if let Some(entry) = self.find(task, id) {
+            entry.progress = CallProgress::Started(now);
         }
     }
 
-    /// A call has its answer.
+    /// Records the result of a call.
     pub(super) fn mark_answered(&mut self, task: TaskId, id: &CallId, answer: &ToolResult, now: Instant) {
-        let Some(seen) = self.find(task, id) else { return };
-        let took = match seen.progress {
+        let Some(entry) = self.find(task, id) else { return };
+        let took = match entry.progress {
             CallProgress::Started(began) => Some(now.duration_since(began)),
             CallProgress::Requested | CallProgress::Answered(..) => None,
         };
-        seen.progress = CallProgress::Answered(answer.clone(), took);
+        entry.progress = CallProgress::Answered(answer.clone(), took);
     }
 
-    /// What runs longest of what runs, and how many others do.
+    /// The longest-running call with its start, and the number of other running calls.
     pub(super) fn running(&self) -> Option<(String, Instant, usize)> {
-        let mut running = self.0.iter().filter_map(|seen| match seen.progress {
-            CallProgress::Started(began) => Some((&seen.call, began)),
+        let mut running = self.0.iter().filter_map(|entry| match entry.progress {
+            CallProgress::Started(began) => Some((&entry.call, began)),
             CallProgress::Requested | CallProgress::Answered(..) => None,
         });
         let (call, began) = running.next()?;
@@ -73,17 +73,17 @@ impl CallHistory {
     }
 
     /// The row for the newest answer to a call.
-    pub(super) fn row(&self, task: TaskId, id: &CallId, whose: &str, columns: usize) -> Option<StyledRow> {
-        let seen = self.0.iter().rev().find(|seen| seen.task == task && seen.call.id == *id)?;
-        let CallProgress::Answered(answer, took) = &seen.progress else { return None };
-        let (role, mut result) = describe_result(&seen.call, answer);
+    pub(super) fn row(&self, task: TaskId, id: &CallId, prefix: &str, columns: usize) -> Option<StyledRow> {
+        let entry = self.0.iter().rev().find(|entry| entry.task == task && entry.call.id == *id)?;
+        let CallProgress::Answered(answer, took) = &entry.progress else { return None };
+        let (role, mut result) = describe_result(&entry.call, answer);
         if let Some(took) = took.filter(|took| *took >= Duration::from_millis(100)) {
             result += &format!(" {}", format_duration(took));
         }
-        let lead = format!("• {whose}");
+        let lead = format!("• {prefix}");
         let result = truncate(&result, columns / 2);
         let room = columns.saturating_sub(width(&lead) + width(&result) + 1);
-        let title = truncate(&call_title(&seen.call), room);
+        let title = truncate(&call_title(&entry.call), room);
         Some(vec![
             StyledSpan::plain(&lead),
             StyledSpan::new(TextRole::Strong, &title),
@@ -91,14 +91,14 @@ impl CallHistory {
         ])
     }
 
-    /// All of the call that was made so many calls ago; 1 is the newest.
+    /// The whole call made `ago` calls ago; 1 is the newest.
     pub(super) fn full_rows(&self, ago: usize, columns: usize) -> Option<Vec<StyledRow>> {
-        let seen = self.0.iter().rev().nth(ago.checked_sub(1)?)?;
-        let head = vec![StyledSpan::plain("• "), StyledSpan::new(TextRole::Strong, &seen.call.tool)];
+        let entry = self.0.iter().rev().nth(ago.checked_sub(1)?)?;
+        let head = vec![StyledSpan::plain("• "), StyledSpan::new(TextRole::Strong, &entry.call.tool)];
         let mut rows = vec![head];
-        rows.extend(call_arguments::call_rows(&seen.call.input, columns));
-        match &seen.progress {
-            CallProgress::Requested => rows.push(vec![StyledSpan::new(TextRole::Dim, "  (not begun)")]),
+        rows.extend(call_arguments::call_rows(&entry.call.input, columns));
+        match &entry.progress {
+            CallProgress::Requested => rows.push(vec![StyledSpan::new(TextRole::Dim, "  (not started)")]),
             CallProgress::Started(_) => rows.push(vec![StyledSpan::new(TextRole::Dim, "  (running)")]),
             CallProgress::Answered(answer, _) => {
                 rows.push(vec![StyledSpan::new(TextRole::Dim, &format!("  answer: {}", answer.status.as_str()))]);
@@ -109,14 +109,14 @@ impl CallHistory {
     }
 
     fn find(&mut self, task: TaskId, id: &CallId) -> Option<&mut CallHistoryEntry> {
-        self.0.iter_mut().rev().find(|seen| seen.task == task && seen.call.id == *id)
+        self.0.iter_mut().rev().find(|entry| entry.task == task && entry.call.id == *id)
     }
 }
 
-/// The tool, and the argument that says most.
+/// The tool and its main argument.
 pub(super) fn call_title(call: &ToolCallRequest) -> String {
-    let gist = print::one_line(&escape_invisible(&event_text::main_argument(&call.input)), 300);
-    format!("{} {gist}", call.tool).trim_end().to_owned()
+    let argument = print::one_line(&escape_invisible(&event_text::main_argument(&call.input)), 300);
+    format!("{} {argument}", call.tool).trim_end().to_owned()
 }
 
 fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, String) {
@@ -135,7 +135,7 @@ fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, St
     }
 }
 
-/// What a command says of its end, if that was not a success.
+/// The exit message of a command that failed.
 fn shell_failure(call: &ToolCallRequest, answer: &ToolResult) -> Option<String> {
     let last = answer.text.lines().next_back()?;
     let words = last.strip_prefix('[')?.strip_suffix(']')?;
@@ -164,7 +164,7 @@ fn changed_lines(call: &ToolCallRequest) -> Option<(usize, usize)> {
     }
 }
 
-/// A time that a person reads.
+/// Formats a duration for users.
 pub(super) fn format_duration(time: Duration) -> String {
     match time.as_secs() {
         0..60 => format!("{:.1} s", time.as_secs_f64()),

@@ -3,7 +3,7 @@
 use protocol::PermissionMode;
 use runtime::slash::TerminalCommand;
 
-/// What can be typed.
+/// A terminal command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChatCommand {
     Mode(Option<PermissionMode>),
@@ -15,7 +15,7 @@ pub(super) enum ChatCommand {
     Exit,
 }
 
-/// Reads what follows a command that is for the terminal.
+/// Parses the arguments of a terminal command.
 pub(super) fn parse_command(screen: TerminalCommand, rest: &str) -> Result<ChatCommand, String> {
     match screen {
         TerminalCommand::Mode => parse_mode(rest),
@@ -29,22 +29,22 @@ pub(super) fn parse_command(screen: TerminalCommand, rest: &str) -> Result<ChatC
 }
 
 fn without_arguments(rest: &str, command: ChatCommand) -> Result<ChatCommand, String> {
-    if rest.is_empty() { Ok(command) } else { Err("nothing follows it".into()) }
+    if rest.is_empty() { Ok(command) } else { Err("this command takes no argument".into()) }
 }
 
 fn optional_word(rest: &str) -> Result<Option<String>, String> {
     match rest.split_whitespace().collect::<Vec<_>>()[..] {
         [] => Ok(None),
         [word] => Ok(Some(word.to_owned())),
-        [..] => Err("one word follows it at most".into()),
+        [..] => Err("this command takes at most one argument".into()),
     }
 }
 
 fn parse_mode(rest: &str) -> Result<ChatCommand, String> {
     let Some(word) = optional_word(rest)? else { return Ok(ChatCommand::Mode(None)) };
     let found = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
-    let words = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
-    found.map(|mode| ChatCommand::Mode(Some(mode))).ok_or_else(|| format!("`{word}` is none of {words}"))
+    let modes = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
+    found.map(|mode| ChatCommand::Mode(Some(mode))).ok_or_else(|| format!("`{word}` is not one of {modes}"))
 }
 
 fn parse_show(rest: &str) -> Result<ChatCommand, String> {

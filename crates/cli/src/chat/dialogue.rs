@@ -1,4 +1,4 @@
-//! One session and the person who talks to it: a loop that takes one thing at a time.
+//! The main loop of a conversation, which handles one input at a time.
 
 use std::time::{Duration, Instant};
 
@@ -24,13 +24,13 @@ use crate::setup::Setup;
 /// Two interrupts within this time end the session.
 const DOUBLE_INTERRUPT_WINDOW: Duration = Duration::from_secs(2);
 
-/// How long what happens may wait to be drawn, together with what happens next.
+/// How long changes may wait to be drawn together.
 const FRAME: Duration = Duration::from_millis(16);
 
-/// How often what goes on is told again.
+/// How often the status is updated.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A person and one session.
+/// The conversation of a user with one session.
 pub(super) struct Dialogue<'a> {
     pub(super) setup: &'a Setup,
     pub(super) args: &'a RunArgs,
@@ -40,35 +40,35 @@ pub(super) struct Dialogue<'a> {
     pub(super) asks: AskQueue,
     pub(super) events: Subscription,
     pub(super) status: watch::Receiver<SessionStatus>,
-    /// When the person last asked to stop, and what.
+    /// The time and target of the last interrupt.
     pub(super) interrupted: Option<(Instant, InterruptTarget)>,
-    /// What is told in passing, until the next key.
+    /// A hint that is shown until the next key.
     pub(super) hint: Option<&'static str>,
     /// When the screen is to be drawn.
     pub(super) draw_at: Option<Instant>,
 }
 
-/// What an interrupt found.
+/// The target of an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InterruptTarget {
-    /// A turn, which it stopped.
+    /// A turn, which was stopped.
     Turn,
-    /// The line, which it cleared.
+    /// The line, which was cleared.
     Line,
-    /// Work that goes on, of which the person was told instead of leaving.
-    Work,
+    /// Background work, which was listed as a warning instead of leaving.
+    BackgroundWork,
 }
 
 /// How a dialogue ends.
 #[derive(Debug)]
 pub(super) enum DialogueEnd {
-    /// The person leaves.
+    /// The user leaves.
     Leave(CommandExit),
-    /// Another session takes its place.
+    /// Switch to another session.
     Switch(Box<PreparedChat>),
 }
 
-/// What the loop takes.
+/// Input of the loop.
 enum DialogueInput {
     Terminal(TerminalEvent),
     Live(BusMessage),
@@ -80,7 +80,7 @@ enum DialogueInput {
 }
 
 impl Dialogue<'_> {
-    /// Talks until the dialogue ends, beginning with what the person said before, if anything.
+    /// Runs the loop until the dialogue ends, starting with the opening message, if any.
     pub(super) async fn run(&mut self, opening: Option<String>) -> Result<DialogueEnd, CliError> {
         if let Some(line) = opening
             && let Some(end) = self.submit_line(line).await?
@@ -109,7 +109,7 @@ impl Dialogue<'_> {
         let draw_at = self.draw_at;
         Ok(tokio::select! {
             biased;
-            deed = self.terminal.next() => DialogueInput::Terminal(deed),
+            event = self.terminal.next() => DialogueInput::Terminal(event),
             () = wait_until(draw_at) => DialogueInput::Draw,
             live = self.events.next() => live?.map_or(DialogueInput::Ended, DialogueInput::Live),
             changed = self.status.changed() => changed.map_or(DialogueInput::Ended, |()| DialogueInput::Status),
@@ -119,16 +119,16 @@ impl Dialogue<'_> {
 
     async fn handle(&mut self, input: DialogueInput) -> Result<Option<DialogueEnd>, CliError> {
         match input {
-            DialogueInput::Terminal(deed) => return self.handle_terminal(deed).await,
-            DialogueInput::Live(live) => self.handle_live(&live),
+            DialogueInput::Terminal(event) => return self.handle_terminal(event).await,
+            DialogueInput::Live(live) => self.handle_message(&live),
             DialogueInput::Ended => {
-                self.show_error("the session has ended; nothing that was finished is lost");
+                self.show_error("the session has ended; finished work is kept");
                 return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
             }
             DialogueInput::Status => {
                 let paused = self.status.borrow_and_update().paused.clone();
                 if let Some(reason) = paused {
-                    self.show_error(&format!("{reason}; nothing that was finished is lost"));
+                    self.show_error(&format!("{reason}; finished work is kept"));
                     return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
                 }
             }
@@ -137,8 +137,8 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
-    async fn handle_terminal(&mut self, deed: TerminalEvent) -> Result<Option<DialogueEnd>, CliError> {
-        match deed {
+    async fn handle_terminal(&mut self, event: TerminalEvent) -> Result<Option<DialogueEnd>, CliError> {
+        match event {
             TerminalEvent::Key(key) => {
                 self.hint = None;
                 let pressed = self.terminal.editor.press(key);
@@ -166,24 +166,24 @@ impl Dialogue<'_> {
             EditorAction::Expand => self.show_call(1),
             EditorAction::Redraw => self.terminal.screen.clear(),
             EditorAction::TooLong => {
-                self.show_error("that is more than a prompt may have; put it into a file and name the file")
+                self.show_error("the text is too long for a prompt; put it into a file and name the file")
             }
         }
         Ok(None)
     }
 
-    /// Leaves, but for the first time while others are at work: then it says who, and what becomes of them.
+    /// Leaves, unless background work runs and the user has not been warned yet; then shows a warning.
     fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd>, CliError> {
         let BackgroundWork { agents, commands, .. } = BackgroundWork::read(&self.chat.session)?;
-        let warned = matches!(self.interrupted, Some((_, InterruptTarget::Work)));
+        let warned = matches!(self.interrupted, Some((_, InterruptTarget::BackgroundWork)));
         if warned || agents.is_empty() && commands.is_empty() {
             return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
         }
-        self.interrupted = Some((Instant::now(), InterruptTarget::Work));
+        self.interrupted = Some((Instant::now(), InterruptTarget::BackgroundWork));
         if !agents.is_empty() {
-            let (who, id) = (agents.join(", "), self.chat.session.id());
+            let (names, id) = (agents.join(", "), self.chat.session.id());
             self.show_note(&escape_invisible(&format!(
-                "at work: {who}; leaving interrupts them until bosun --resume {id}"
+                "at work: {names}; leaving interrupts them until bosun --resume {id}"
             )));
         }
         if !commands.is_empty() {
@@ -196,12 +196,12 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
-    /// The first stops the turn, or clears the line; the second within two seconds ends the session.
+    /// Stops the turn or clears the line; a second interrupt within two seconds ends the session.
     async fn interrupt(&mut self) -> Result<Option<DialogueEnd>, CliError> {
         let what = if self.is_busy() { InterruptTarget::Turn } else { InterruptTarget::Line };
         let before = self.interrupted.replace((Instant::now(), what));
-        let before =
-            before.filter(|(at, what)| at.elapsed() < DOUBLE_INTERRUPT_WINDOW && *what != InterruptTarget::Work);
+        let before = before
+            .filter(|(at, what)| at.elapsed() < DOUBLE_INTERRUPT_WINDOW && *what != InterruptTarget::BackgroundWork);
         let before = before.map(|(_, what)| what);
         let session = &self.chat.session;
         match (before, what) {
@@ -210,7 +210,10 @@ impl Dialogue<'_> {
                 self.check_accepted(stopped)?;
                 return Ok(Some(DialogueEnd::Leave(CommandExit::Cancelled)));
             }
-            (Some(InterruptTarget::Line | InterruptTarget::Work), InterruptTarget::Line | InterruptTarget::Work) => {
+            (
+                Some(InterruptTarget::Line | InterruptTarget::BackgroundWork),
+                InterruptTarget::Line | InterruptTarget::BackgroundWork,
+            ) => {
                 return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
             }
             (None, InterruptTarget::Turn) => {
@@ -218,7 +221,7 @@ impl Dialogue<'_> {
                 self.check_accepted(stopped)?;
                 self.hint = Some("stopping; Ctrl-C again ends the session");
             }
-            (None, InterruptTarget::Line | InterruptTarget::Work) => {
+            (None, InterruptTarget::Line | InterruptTarget::BackgroundWork) => {
                 self.terminal.editor.replace("");
                 self.terminal.screen.line_ended();
                 self.hint = Some("Ctrl-C again leaves");
@@ -227,7 +230,7 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
-    /// Sends what is meant for the model, and does what is meant for Bosun.
+    /// Runs a slash command, answers the current ask, or sends a message.
     async fn submit_line(&mut self, line: String) -> Result<Option<DialogueEnd>, CliError> {
         self.terminal.screen.line_ended();
         if !matches!(self.chat.slashes.parse(&line), SlashLookup::NotACommand) {
@@ -248,7 +251,7 @@ impl Dialogue<'_> {
         self.post(SendParams { task: None, text, images, delivery, display: None }).await
     }
 
-    /// Sends a message, to be read soon.
+    /// Sends a message, which the agent reads soon.
     pub(super) async fn post(&mut self, message: SendParams) -> Result<(), CliError> {
         let busy = self.is_busy();
         let delivery = if busy { MailDelivery::Steer } else { MailDelivery::FollowUp };
@@ -256,16 +259,16 @@ impl Dialogue<'_> {
         if let Some(receipt) = self.check_accepted(sent)? {
             self.feed.note_sent(receipt.mail);
             if busy {
-                self.show_note("it reads this before its next step");
+                self.show_note("the agent reads this before its next step");
             }
         }
         Ok(())
     }
 
-    /// Tells what the session refused; anything worse ends the dialogue.
-    pub(super) fn check_accepted<T>(&mut self, given: Result<T, InputRejection>) -> Result<Option<T>, CliError> {
-        match given {
-            Ok(given) => Ok(Some(given)),
+    /// Shows a refusal of the session; returns any other error.
+    pub(super) fn check_accepted<T>(&mut self, result: Result<T, InputRejection>) -> Result<Option<T>, CliError> {
+        match result {
+            Ok(value) => Ok(Some(value)),
             Err(rejected @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_))) => {
                 self.show_error(&rejected.to_string());
                 Ok(None)

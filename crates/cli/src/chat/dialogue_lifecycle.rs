@@ -1,4 +1,4 @@
-//! How a dialogue begins and ends.
+//! Start and end of a dialogue.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use crate::sessions;
 use crate::setup::Setup;
 use crate::style::TextRole;
 
-/// What stays of a dialogue for the one that follows it.
+/// State kept from a dialogue for the next one.
 #[derive(Debug)]
 pub(super) struct PreviousDialogue {
     session: SessionId,
@@ -30,17 +30,17 @@ pub(super) struct PreviousDialogue {
 }
 
 impl<'a> Dialogue<'a> {
-    /// Says what the session is, and lets what was interrupted go on. What was said before is known to a person who
-    /// has just talked to the same session.
+    /// Shows the welcome text, and resumes interrupted work. The last exchange is shown unless the user has just talked
+    /// to the same session.
     pub(super) async fn begin(
         setup: &'a Setup,
         args: &'a RunArgs,
-        person: &'a mut ChatTerminal,
+        terminal: &'a mut ChatTerminal,
         opened: OpenChat,
         before: Option<PreviousDialogue>,
     ) -> Result<Dialogue<'a>, CliError> {
         let session = &opened.session;
-        let mut feed = ChatFeed::new(session.root(), person.screen.style());
+        let mut feed = ChatFeed::new(session.root(), terminal.screen.style());
         let known = before.filter(|before| before.session == session.id());
         let is_known = known.is_some();
         if let Some(before) = known {
@@ -48,21 +48,10 @@ impl<'a> Dialogue<'a> {
         }
         session.tasks()?.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
-        person.editor.history().redact_secrets(opened.secrets.clone());
+        terminal.editor.history().redact_secrets(opened.secrets.clone());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
-        let mut dialogue = Dialogue {
-            setup,
-            args,
-            terminal: person,
-            chat: opened,
-            feed,
-            asks,
-            events,
-            status,
-            interrupted,
-            hint,
-            draw_at,
-        };
+        let mut dialogue =
+            Dialogue { setup, args, terminal, chat: opened, feed, asks, events, status, interrupted, hint, draw_at };
         dialogue.show(open::welcome_rows(&dialogue.chat, dialogue.columns()));
         if !is_known {
             dialogue.restore_conversation()?;
@@ -73,7 +62,7 @@ impl<'a> Dialogue<'a> {
         Ok(dialogue)
     }
 
-    /// Shows what was said last, and what waits for a decision.
+    /// Shows the last exchange and open asks.
     fn restore_conversation(&mut self) -> Result<(), CliError> {
         let session = &self.chat.session;
         let (asked, answered) = open::last_exchange(session.home(), session.id(), session.root())?;
@@ -84,15 +73,14 @@ impl<'a> Dialogue<'a> {
         let rows = self.feed.replay_text(&answered, self.columns());
         self.show(rows);
         for view in waiting {
-            let whose = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
+            let task_name = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
             self.feed.add_earlier_ask(view.task, &view.ask);
-            self.ask(view.task, &whose, view.ask);
+            self.ask(view.task, &task_name, view.ask);
         }
         Ok(())
     }
 
-    /// Leaves the session, and says how to come back unless that happens now. One in which nothing was said is not
-    /// kept.
+    /// Leaves the session, and shows how to resume it unless that happens now. Removes an empty session.
     pub(super) async fn leave(mut self, end: &DialogueEnd) -> Result<PreviousDialogue, CliError> {
         let columns = self.columns();
         let (home, id) = (self.setup.home.clone(), self.chat.session.id());
@@ -108,8 +96,8 @@ impl<'a> Dialogue<'a> {
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) => {
                 let figures = SessionUsageSummary::read(&SessionReader::open(&home, id)?)?;
                 let dim =
-                    |words: String| wrap(&[StyledSpan::new(TextRole::Dim, &words)], columns, &LinePrefix::default());
-                let rows = figures.summary_line().into_iter().chain([format!("go on with: bosun --resume {id}")]);
+                    |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
+                let rows = figures.summary_line().into_iter().chain([format!("resume with: bosun --resume {id}")]);
                 self.terminal.screen.show([StyledRow::new()].into_iter().chain(rows.flat_map(dim)));
                 if let DialogueEnd::Switch(_) = end {
                     self.terminal.screen.show([StyledRow::new()]);

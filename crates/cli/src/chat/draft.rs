@@ -1,10 +1,10 @@
-//! The text that a person is writing, and where the cursor is in it.
+//! The text of the input line, and its cursor.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::print;
 
-/// A text with a cursor. The cursor never stands inside what people see as one character.
+/// A text with a cursor, which is never inside a grapheme.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InputDraft {
     text: String,
@@ -12,7 +12,7 @@ pub(super) struct InputDraft {
 }
 
 impl InputDraft {
-    /// A text with the cursor at its end.
+    /// Creates a draft with the cursor at its end.
     pub(super) fn new(text: &str) -> InputDraft {
         let mut draft = InputDraft::default();
         draft.insert(text);
@@ -59,12 +59,12 @@ impl InputDraft {
         self.cursor += self.first(self.after());
     }
 
-    /// To the beginning of the line.
+    /// Moves to the beginning of the line.
     pub(super) fn home(&mut self) {
         self.cursor = self.line_start();
     }
 
-    /// To the end of the line.
+    /// Moves to the end of the line.
     pub(super) fn end(&mut self) {
         self.cursor = self.line_end();
     }
@@ -95,7 +95,7 @@ impl InputDraft {
         self.remove(self.cursor, self.line_end())
     }
 
-    /// One line up; whether there is one.
+    /// Moves one line up; returns whether there is one.
     pub(super) fn up(&mut self) -> bool {
         let start = self.line_start();
         if start == 0 {
@@ -107,7 +107,7 @@ impl InputDraft {
         true
     }
 
-    /// One line down; whether there is one.
+    /// Moves one line down; returns whether there is one.
     pub(super) fn down(&mut self) -> bool {
         let (start, end) = (self.line_start(), self.line_end());
         if end == self.text.len() {

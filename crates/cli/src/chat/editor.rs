@@ -1,40 +1,40 @@
-//! What keys do to the line that is being written.
+//! The line editor: applies keys to the input line.
 
 use super::draft::InputDraft;
 use super::history::InputHistory;
 use super::key::{KeyPress, PASTE_MAX};
 
-/// What a key led to, for the dialogue to act on.
+/// What the dialogue must do after a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum EditorAction {
-    /// Nothing beyond the line itself.
+    /// Nothing; only the line changed.
     Edited,
-    /// The line is complete.
+    /// Handle the submitted line.
     Submitted(String),
-    /// The line is to be completed.
+    /// Complete the command name.
     Complete,
     /// Stop.
     Interrupt,
-    /// There will be no more: on an empty line.
+    /// End of input on an empty line.
     Leave,
     /// Show the last call.
     Expand,
     /// Draw everything again.
     Redraw,
-    /// It is more than a prompt may have.
+    /// The text exceeds the limit of a prompt.
     TooLong,
 }
 
-/// The line that is being written, and those that were.
+/// The input line and its history.
 #[derive(Debug)]
 pub(super) struct LineEditor {
     draft: InputDraft,
     history: InputHistory,
-    /// How far back in the history the line is, and what was being written before.
+    /// The position in the history, and the draft from before.
     history_position: Option<(usize, InputDraft)>,
-    /// What was erased last.
+    /// The text erased last.
     erased: String,
-    /// What was being written when something more urgent came.
+    /// The draft put aside while an ask is answered.
     saved_draft: Option<InputDraft>,
 }
 
@@ -57,12 +57,12 @@ impl LineEditor {
         &mut self.history
     }
 
-    /// Writes another line.
+    /// Replaces the line.
     pub(super) fn replace(&mut self, text: &str) {
         (self.draft, self.history_position) = (InputDraft::new(text), None);
     }
 
-    /// Puts the line aside, so that a question can be answered.
+    /// Puts the draft aside, so that an ask can be answered.
     pub(super) fn save_draft(&mut self) {
         if self.saved_draft.is_none() {
             self.saved_draft = Some(std::mem::take(&mut self.draft));
@@ -70,7 +70,7 @@ impl LineEditor {
         }
     }
 
-    /// Takes the line up again.
+    /// Restores the draft.
     pub(super) fn restore_draft(&mut self) {
         if let Some(draft) = self.saved_draft.take() {
             self.draft = draft;
@@ -117,7 +117,7 @@ impl LineEditor {
         EditorAction::Edited
     }
 
-    /// A line that ends with a backslash goes on.
+    /// Submits the line, or continues it after a backslash.
     fn enter(&mut self) -> EditorAction {
         if self.draft.after().is_empty() && self.draft.before().ends_with('\\') {
             self.draft.backspace();

@@ -1,4 +1,4 @@
-//! What a person sees of a session's events: the answer as it streams, a row for each call, and what goes wrong.
+//! A session's events in rows: the streaming answer, a row for each call, and problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -17,38 +17,38 @@ use crate::print;
 use crate::run::{Countdown, event_text};
 use crate::style::{Style, TextRole};
 
-/// A silence that is longer than this is explained.
+/// A longer silence is explained in the status.
 const LONG_SILENCE: Duration = Duration::from_secs(10);
 
-/// A session as it goes on.
+/// The live events of a session.
 #[derive(Debug)]
 pub(super) struct ChatFeed {
     root: TaskId,
     markdown: MarkdownStream,
-    /// What was streamed of the turn that goes on.
+    /// The streamed text of the current turn.
     streamed: String,
     calls: CallHistory,
     /// Names of the tasks below the root.
     names: BTreeMap<TaskId, String>,
-    /// Which of them are agents.
+    /// The agents among them.
     agents: BTreeSet<TaskId>,
-    /// Messages that were typed here.
+    /// Messages sent from here.
     own_mail: BTreeSet<MailId>,
-    /// Pairs of the model that was asked and another that answered, which were told.
-    differed: BTreeSet<(String, String)>,
-    /// What each task's model failed with last, until it answers.
-    failing: BTreeMap<TaskId, String>,
+    /// Reported pairs of a requested model and another one that answered.
+    reported_model_pairs: BTreeSet<(String, String)>,
+    /// The last failure of each task's model, until it answers.
+    last_failures: BTreeMap<TaskId, String>,
     waiting: Option<(RootWait, Instant)>,
 }
 
 /// What the root waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RootWait {
-    /// The right to ask.
+    /// A slot for the request.
     Queue,
-    /// The first word of an answer.
+    /// The first text of an answer.
     Answer,
-    /// The moment of the next attempt.
+    /// The next attempt.
     Retry(Countdown),
 }
 
@@ -62,18 +62,18 @@ impl ChatFeed {
             names: BTreeMap::new(),
             agents: BTreeSet::new(),
             own_mail: BTreeSet::new(),
-            differed: BTreeSet::new(),
-            failing: BTreeMap::new(),
+            reported_model_pairs: BTreeSet::new(),
+            last_failures: BTreeMap::new(),
             waiting: None,
         }
     }
 
-    /// Takes note of a message that was typed here.
+    /// Records a message sent from here.
     pub(super) fn note_sent(&mut self, mail: Option<MailId>) {
         self.own_mail.extend(mail);
     }
 
-    /// Takes over the calls that were seen before.
+    /// Restores earlier calls.
     pub(super) fn restore_calls(&mut self, calls: CallHistory) {
         self.calls = calls;
     }
@@ -86,7 +86,7 @@ impl ChatFeed {
         &self.calls
     }
 
-    /// Takes note of a task that was started before the session was opened here.
+    /// Adds a task that started before the session was opened here.
     pub(super) fn add_earlier_task(&mut self, task: TaskId, kind: TaskType, name: &str) {
         if task == self.root {
             return;
@@ -97,7 +97,7 @@ impl ChatFeed {
         }
     }
 
-    /// Takes note of a call that waits since before the session was opened here.
+    /// Adds a call that waited for a decision before the session was opened here.
     pub(super) fn add_earlier_ask(&mut self, task: TaskId, ask: &Ask) {
         let (tool, input) = match &ask.subject {
             AskSubject::Permission { tool, input, .. } => (tool.clone(), input.clone()),
@@ -111,29 +111,29 @@ impl ChatFeed {
         self.calls.add_requested(task, &ToolCallRequest { id: ask.call.clone(), tool, input });
     }
 
-    /// The name of a task, unless it is the root.
+    /// The name of a task; empty for the root.
     pub(super) fn task_name(&self, task: TaskId) -> &str {
         self.names.get(&task).map_or("", String::as_str)
     }
 
-    /// The text that still grows.
+    /// The text that is still incomplete.
     pub(super) fn tail(&self, columns: usize) -> Vec<StyledRow> {
         self.markdown.tail(columns)
     }
 
-    /// A text that was said before.
+    /// Shows an earlier text.
     pub(super) fn replay_text(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
         let mut rows = self.push_text(text, columns);
         rows.extend(self.end_of_text(self.root, columns));
         rows
     }
 
-    /// The text that still grows, as if it had ended.
+    /// Ends the incomplete text and returns its rows.
     pub(super) fn finish_text(&mut self, columns: usize) -> Vec<StyledRow> {
         self.end_of_text(self.root, columns)
     }
 
-    /// What goes on just now, in a few words that fit.
+    /// The current activity, in at most this many columns.
     pub(super) fn status(&self, now: Instant, columns: usize) -> String {
         if let Some((title, began, others)) = self.calls.running() {
             let more = if others > 0 { format!(" and {others} more") } else { String::new() };
@@ -152,8 +152,8 @@ impl ChatFeed {
         }
     }
 
-    /// The rows that something is worth.
-    pub(super) fn handle_live(&mut self, live: &BusMessage, now: Instant, columns: usize) -> Vec<StyledRow> {
+    /// Returns the rows for a live message.
+    pub(super) fn handle_message(&mut self, live: &BusMessage, now: Instant, columns: usize) -> Vec<StyledRow> {
         match live {
             BusMessage::Text { task, text, .. } if *task == self.root => self.push_text(text, columns),
             BusMessage::Text { .. } => Vec::new(),
@@ -180,11 +180,11 @@ impl ChatFeed {
             Event::TurnAnswered { content, .. } => self.answer_rows(task, content, columns),
             Event::TurnFailed { fault, message, retry, .. } => {
                 let mut rows = self.end_of_text(task, columns);
-                let before = self.failing.insert(task, message.clone());
-                // What ends the activation is told when it has ended.
-                let told = matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
+                let before = self.last_failures.insert(task, message.clone());
+                // A failure that ends the activation is reported when it ends.
+                let is_reported = matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
                     || (retry.is_none() && before.is_some_and(|before| before == *message));
-                if !told {
+                if !is_reported {
                     rows.extend(note_rows(event, columns));
                 }
                 rows
@@ -195,9 +195,9 @@ impl ChatFeed {
             }
             Event::CallAnswered { call, answer, .. } => {
                 self.calls.mark_answered(task, call, answer, now);
-                let whose = self.task_name(task);
-                let whose = if whose.is_empty() { String::new() } else { format!("{whose}: ") };
-                self.calls.row(task, call, &whose, columns).into_iter().collect()
+                let name = self.task_name(task);
+                let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
+                self.calls.row(task, call, &prefix, columns).into_iter().collect()
             }
             Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
                 self.names.insert(task, escape_invisible(&spec.name));
@@ -236,7 +236,7 @@ impl ChatFeed {
                 rows
             }
             Event::ModelDiffered { asked, answered, .. }
-                if !self.differed.insert((asked.clone(), answered.clone())) =>
+                if !self.reported_model_pairs.insert((asked.clone(), answered.clone())) =>
             {
                 Vec::new()
             }
@@ -244,7 +244,7 @@ impl ChatFeed {
                 let words = escape_invisible(&event_text::describe_autopilot_stop(why, *continues));
                 wrap(&[StyledSpan::new(TextRole::Dim, &words)], columns, &LinePrefix::hanging(StyledSpan::plain("  ")))
             }
-            // What waits is shown whole where it is decided, and the decision is the person's own; what it begins is not.
+            // The ask itself is shown where it is decided, and the user knows the decision, but not what it starts.
             Event::AskDecided { decision, .. } => event_text::decision_announcement(decision)
                 .map(|words| {
                     wrap(
@@ -259,17 +259,17 @@ impl ChatFeed {
         }
     }
 
-    /// The durable answer holds everything; what was streamed may lack some.
+    /// Shows the rest of the stored answer; the streamed text may be incomplete.
     fn answer_rows(&mut self, task: TaskId, content: &[ContentBlock], columns: usize) -> Vec<StyledRow> {
         let mut rows = Vec::new();
-        self.failing.remove(&task);
+        self.last_failures.remove(&task);
         if task == self.root {
             let whole: String = content.iter().filter_map(block_text).collect();
             let rest = match whole.strip_prefix(self.streamed.as_str()) {
                 Some(rest) => rest.to_owned(),
                 None => {
                     rows.extend(self.end_of_text(task, columns));
-                    rows.push(vec![StyledSpan::new(TextRole::Dim, "(some of the answer was not shown; all of it:)")]);
+                    rows.push(vec![StyledSpan::new(TextRole::Dim, "(part of the answer was not shown; in full:)")]);
                     whole
                 }
             };
@@ -315,14 +315,14 @@ fn block_text(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-/// What other runs of a session are told in the same words.
+/// Shows an event with the same text as other runs.
 fn note_rows(event: &Event, columns: usize) -> Vec<StyledRow> {
     let lead = LinePrefix::hanging(StyledSpan::plain("  "));
     let rows = |line: String| wrap(&[StyledSpan::new(TextRole::Bad, line.trim())], columns, &lead);
     event_text::event_lines(event).into_iter().flat_map(rows).collect()
 }
 
-/// Why an agent failed, after the word for it.
+/// The reason of a failure, to follow the outcome.
 fn failure_suffix(outcome: &TaskOutcome) -> String {
     match outcome {
         TaskOutcome::Failed { message, .. } => format!(": {}", escape_invisible(&print::one_line(message, 160))),
@@ -334,15 +334,15 @@ fn failure_suffix(outcome: &TaskOutcome) -> String {
     }
 }
 
-/// How an activation ended, when that was not with an answer.
+/// Shows how an activation ended without an answer.
 fn end_rows(outcome: &TaskOutcome, columns: usize) -> Vec<StyledRow> {
     let words = match outcome {
         TaskOutcome::Completed => return Vec::new(),
         TaskOutcome::Failed { message, .. } => escape_invisible(message),
         TaskOutcome::Cancelled { .. } => "stopped; what was done is kept".into(),
-        TaskOutcome::TimedOut { limit: LimitKind::Turns } => "the limit of turns was reached before the answer".into(),
-        TaskOutcome::TimedOut { limit: LimitKind::Time } => "the time was up before the answer".into(),
-        TaskOutcome::BudgetExhausted => "the budget does not allow another question".into(),
+        TaskOutcome::TimedOut { limit: LimitKind::Turns } => "the turn limit was reached before the answer".into(),
+        TaskOutcome::TimedOut { limit: LimitKind::Time } => "the time limit was reached before the answer".into(),
+        TaskOutcome::BudgetExhausted => "the budget does not allow another request".into(),
         TaskOutcome::Lost => "the run was lost".into(),
     };
     wrap(&[StyledSpan::new(TextRole::Bad, &words)], columns, &LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! ")))

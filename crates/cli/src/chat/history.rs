@@ -1,4 +1,4 @@
-//! What was typed before, kept in Bosun's home for its owner alone.
+//! The input history, stored in Bosun's home and readable only by its owner.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -12,16 +12,16 @@ use net::Secret;
 /// Most lines that are kept.
 const MAX_LINES: usize = 1000;
 
-/// Most bytes of the file; when it has more, the older half goes.
+/// Most bytes of the file; above it, the older half is dropped.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Longer texts are not kept.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// A shorter word would be found in texts that have nothing to do with it.
+/// A shorter secret would match unrelated text.
 const MIN_SECRET_BYTES: usize = 8;
 
-/// The texts that were typed, oldest first.
+/// Earlier input, oldest first.
 #[derive(Debug)]
 pub(super) struct InputHistory {
     file: PathBuf,
@@ -37,29 +37,29 @@ impl InputHistory {
             Ok(lines) => lines,
             Err(error) if error.kind() == io::ErrorKind::NotFound => VecDeque::new(),
             Err(error) => {
-                tracing::warn!(%error, "the history of what was typed cannot be read");
+                tracing::warn!(%error, "cannot read the input history");
                 VecDeque::new()
             }
         };
         InputHistory { file, lines, secrets: Arc::default() }
     }
 
-    /// No history at all, where a line is an answer and no message.
+    /// A history that stores nothing, for lines that are answers rather than messages.
     pub(super) fn disabled() -> InputHistory {
         InputHistory { file: PathBuf::new(), lines: VecDeque::new(), secrets: Arc::default() }
     }
 
-    /// Keeps these out of the history from now on.
+    /// Redacts these secrets from now on.
     pub(super) fn redact_secrets(&mut self, secrets: Arc<[Secret]>) {
         self.secrets = secrets;
     }
 
-    /// The text that was typed so many texts ago; 0 is the newest.
+    /// Returns the text entered `count` texts ago; 0 is the newest.
     pub(super) fn nth_newest(&self, count: usize) -> Option<&str> {
         self.lines.iter().rev().nth(count).map(String::as_str)
     }
 
-    /// Keeps a text, unless it begins with a blank, is very long, or is the newest already.
+    /// Stores a text, unless it starts with a space, is very long, or is already the newest.
     pub(super) fn add(&mut self, text: &str) {
         let skipped = text.trim().is_empty() || text.starts_with(' ') || text.len() > MAX_TEXT_BYTES;
         let text = self.redacted(text);
@@ -67,7 +67,7 @@ impl InputHistory {
             return;
         }
         if let Err(error) = self.write(&text) {
-            tracing::warn!(%error, "the history of what was typed cannot be written");
+            tracing::warn!(%error, "cannot write the input history");
         }
         self.lines.push_back(text);
         keep_newest(&mut self.lines);
@@ -105,14 +105,14 @@ fn read(file: &Path) -> io::Result<VecDeque<String>> {
     file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     let mut lines: VecDeque<String> = String::from_utf8_lossy(&bytes).lines().map(decode_line).collect();
     if length > MAX_FILE_BYTES {
-        // The first of them is only the end of a line.
+        // The first one is only the end of a line.
         lines.pop_front();
     }
     keep_newest(&mut lines);
     Ok(lines)
 }
 
-/// A text as one line of the file.
+/// Encodes a text as one line of the file.
 fn encode_line(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n") + "\n"
 }

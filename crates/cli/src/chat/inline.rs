@@ -1,17 +1,17 @@
-//! Markdown within a line, as a row of a terminal.
+//! Inline Markdown as a terminal row.
 
 use super::text::{StyledRow, StyledSpan};
 use crate::inline_markdown::{InlineSpan, InlineStyle, parse_inline};
 use crate::style::{Style, TextRole};
 
-/// Reads a line. Without colour code keeps its marks, since nothing else would tell it from the rest.
+/// Parses a line. Without colour, code keeps its backticks, which are then its only mark.
 pub(super) fn spans(line: &str, style: Style) -> StyledRow {
     let mut row = StyledRow::new();
     parse_inline(line).iter().for_each(|piece| add(&mut row, piece, TextRole::Plain, style));
     row
 }
 
-/// Adds a piece that stands within others of this role.
+/// Adds a piece inside text of this role.
 fn add(row: &mut StyledRow, piece: &InlineSpan<'_>, role: TextRole, style: Style) {
     match piece {
         InlineSpan::Text(words) => row.push(StyledSpan::new(role, words)),
@@ -23,7 +23,7 @@ fn add(row: &mut StyledRow, piece: &InlineSpan<'_>, role: TextRole, style: Style
             };
             row.push(StyledSpan::new(TextRole::Code, shown));
         }
-        // No terminal is sure to strike words out.
+        // Not every terminal supports strikethrough.
         InlineSpan::Styled { mark: InlineStyle::Strikethrough, whole, .. } => row.push(StyledSpan::new(role, whole)),
         InlineSpan::Styled { mark: InlineStyle::Strong | InlineStyle::Emphasis, inner, .. } => {
             inner.iter().for_each(|piece| add(row, piece, TextRole::Strong, style));

@@ -1,15 +1,15 @@
-//! Keys, from the bytes that a terminal sends.
+//! Decodes keys from the bytes of a terminal.
 
 /// Most bytes of one paste; the rest is dropped.
 pub(super) const PASTE_MAX: usize = 8 << 20;
 
-/// Longest escape sequence that is waited for.
+/// Longest escape sequence.
 const SEQUENCE_MAX: usize = 32;
 
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// What a person did.
+/// A key press or a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeyPress {
     Char(char),
@@ -39,21 +39,21 @@ pub(super) enum KeyPress {
     PasteTooLong,
 }
 
-/// What sends the bytes.
+/// How the terminal sends input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TerminalInputMode {
-    /// A terminal that gives single keys.
+    /// Single keys.
     Keys,
-    /// A terminal that gives whole lines, where a line feed is the Enter key.
+    /// Whole lines, where a line feed is the Enter key.
     Lines,
 }
 
-/// Turns bytes into keys, however they are cut.
+/// Decodes bytes into keys, however the bytes are split.
 #[derive(Debug)]
 pub(super) struct KeyDecoder {
-    sender: TerminalInputMode,
+    input_mode: TerminalInputMode,
     pending: Vec<u8>,
-    /// What was pasted so far, inside a paste.
+    /// The pasted text so far, inside a paste.
     paste: Option<PasteBuffer>,
 }
 
@@ -65,10 +65,10 @@ struct PasteBuffer {
 
 impl KeyDecoder {
     pub(super) fn new(sender: TerminalInputMode) -> KeyDecoder {
-        KeyDecoder { sender, pending: Vec::new(), paste: None }
+        KeyDecoder { input_mode: sender, pending: Vec::new(), paste: None }
     }
 
-    /// Takes bytes; gives the keys that are complete.
+    /// Adds bytes; returns the complete keys.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<KeyPress> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -82,12 +82,12 @@ impl KeyDecoder {
         keys
     }
 
-    /// Whether the Escape key was pressed, unless more bytes follow at once: then it begins another key.
+    /// Whether the pending input is an Escape, which may still begin another key if more bytes follow at once.
     pub(super) fn holds_escape(&self) -> bool {
         self.paste.is_none() && self.pending == [0x1b]
     }
 
-    /// The Escape key, once it is known that nothing follows.
+    /// Takes the Escape key, once it is known that nothing follows.
     pub(super) fn take_escape(&mut self) -> Option<KeyPress> {
         self.holds_escape().then(|| {
             self.pending.clear();
@@ -95,10 +95,10 @@ impl KeyDecoder {
         })
     }
 
-    /// Takes what belongs to the paste.
+    /// Takes the bytes of the paste; returns how many.
     fn take_paste(&mut self, keys: &mut Vec<KeyPress>) -> usize {
         let end = self.pending.windows(PASTE_ENDS.len()).position(|window| window == PASTE_ENDS);
-        // The end may have come in part.
+        // The end marker may be incomplete.
         let safe = end.unwrap_or_else(|| self.pending.len().saturating_sub(PASTE_ENDS.len() - 1));
         let Some(paste) = &mut self.paste else { return 0 };
         let room = PASTE_MAX.saturating_sub(paste.bytes.len());
@@ -114,7 +114,7 @@ impl KeyDecoder {
         safe + PASTE_ENDS.len()
     }
 
-    /// Takes one key; nothing when it is not complete.
+    /// Takes one key; returns its length, or 0 if it is incomplete.
     fn take_key(&mut self, keys: &mut Vec<KeyPress>) -> usize {
         if self.pending.starts_with(PASTE_BEGINS) {
             self.paste = Some(PasteBuffer::default());
@@ -122,12 +122,12 @@ impl KeyDecoder {
         }
         let first = self.pending[0];
         match first {
-            0x1b => self.escape(keys),
+            0x1b => self.take_escape_sequence(keys),
             0x00..=0x1f | 0x7f => {
                 keys.extend(self.control(first));
                 1
             }
-            _text => self.letter(keys),
+            _text => self.take_char(keys),
         }
     }
 
@@ -141,7 +141,7 @@ impl KeyDecoder {
             0x06 => KeyPress::Right,
             0x08 | 0x7f => KeyPress::Backspace,
             0x09 => KeyPress::Tab,
-            b'\n' if self.sender == TerminalInputMode::Keys => KeyPress::NewLine,
+            b'\n' if self.input_mode == TerminalInputMode::Keys => KeyPress::NewLine,
             b'\n' | b'\r' => KeyPress::Enter,
             0x0b => KeyPress::EraseToEnd,
             0x0c => KeyPress::Redraw,
@@ -155,7 +155,7 @@ impl KeyDecoder {
         })
     }
 
-    fn letter(&mut self, keys: &mut Vec<KeyPress>) -> usize {
+    fn take_char(&mut self, keys: &mut Vec<KeyPress>) -> usize {
         let length = match self.pending[0] {
             0xc2..=0xdf => 2,
             0xe0..=0xef => 3,
@@ -172,21 +172,21 @@ impl KeyDecoder {
         }
     }
 
-    /// A sequence such as an arrow key sends, or a key that was pressed together with Alt.
-    fn escape(&mut self, keys: &mut Vec<KeyPress>) -> usize {
+    /// Takes an escape sequence such as an arrow key, or a key pressed with Alt.
+    fn take_escape_sequence(&mut self, keys: &mut Vec<KeyPress>) -> usize {
         match self.pending.get(1) {
             None => 0,
-            Some(b'[' | b'O') => self.sequence(keys),
+            Some(b'[' | b'O') => self.take_control_sequence(keys),
             Some(b'\r' | b'\n') => push_alt_key(keys, KeyPress::NewLine),
             Some(b'b') => push_alt_key(keys, KeyPress::WordLeft),
             Some(b'f') => push_alt_key(keys, KeyPress::WordRight),
             Some(0x7f | 0x08) => push_alt_key(keys, KeyPress::EraseWord),
-            // The Escape key, and another one.
+            // The Escape key, then another key.
             Some(_) => 1,
         }
     }
 
-    fn sequence(&mut self, keys: &mut Vec<KeyPress>) -> usize {
+    fn take_control_sequence(&mut self, keys: &mut Vec<KeyPress>) -> usize {
         let ends = |byte: &u8| (0x40..=0x7e).contains(byte);
         let Some(end) = self.pending[2..].iter().take(SEQUENCE_MAX).position(ends) else {
             return if self.pending.len() > SEQUENCE_MAX { SEQUENCE_MAX } else { 0 };

@@ -1,5 +1,4 @@
-//! Keys as they are pressed. They are read only for as long as somebody wants them: what is typed after that is left to
-//! the next reader of the terminal.
+//! Reads keys while a `Keyboard` exists; later input is left to the next reader of the terminal.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -10,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::key::{KeyDecoder, KeyPress, TerminalInputMode};
 
-/// Longer than the bytes of one key take to come.
+/// How long to wait for the rest of an escape sequence before Escape counts as a key of its own.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The keyboard of the terminal on stdin.
@@ -19,21 +18,21 @@ pub(super) struct Keyboard {
     bytes: mpsc::Receiver<Vec<u8>>,
     decoder: KeyDecoder,
     keys: VecDeque<KeyPress>,
-    /// A thread of its own, since reading blocks.
+    /// A separate thread, because reading blocks.
     _reader: JoinHandle<()>,
-    /// When this is closed, the thread ends.
+    /// Closing this ends the thread.
     _stop: PipeWriter,
 }
 
 impl Keyboard {
-    pub(super) fn listen(sender: TerminalInputMode) -> io::Result<Keyboard> {
+    pub(super) fn listen(mode: TerminalInputMode) -> io::Result<Keyboard> {
         let (stopped, stop) = io::pipe()?;
-        let (read, bytes) = mpsc::channel(16);
-        let reader = std::thread::spawn(move || read_all(&read, &stopped));
-        Ok(Keyboard { bytes, decoder: KeyDecoder::new(sender), keys: VecDeque::new(), _reader: reader, _stop: stop })
+        let (sender, bytes) = mpsc::channel(16);
+        let reader = std::thread::spawn(move || forward_input(&sender, &stopped));
+        Ok(Keyboard { bytes, decoder: KeyDecoder::new(mode), keys: VecDeque::new(), _reader: reader, _stop: stop })
     }
 
-    /// The next key; none when there will be no more. Nothing is lost when the wait for it is given up.
+    /// Waits for the next key; `None` at the end of input. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<KeyPress> {
         loop {
             if let Some(key) = self.keys.pop_front() {
@@ -42,7 +41,7 @@ impl Keyboard {
             if self.decoder.holds_escape() {
                 match tokio::time::timeout(ESCAPE_TIMEOUT, self.bytes.recv()).await {
                     Ok(bytes) => self.keys.extend(self.decoder.push(&bytes?)),
-                    Err(_alone) => return self.decoder.take_escape(),
+                    Err(_elapsed) => return self.decoder.take_escape(),
                 }
             } else {
                 let bytes = self.bytes.recv().await?;
@@ -51,12 +50,12 @@ impl Keyboard {
         }
     }
 
-    /// Whether more keys were pressed already.
+    /// Whether more keys are pending.
     pub(super) fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }
 
-    /// Forgets what was typed and not yet taken.
+    /// Discards pending input.
     pub(super) fn discard_pending(&mut self) {
         host::terminal::discard_input();
         while self.bytes.try_recv().is_ok() {}
@@ -64,14 +63,14 @@ impl Keyboard {
     }
 }
 
-/// Passes on what is typed until there is no more, or nobody wants it.
-fn read_all(read: &mpsc::Sender<Vec<u8>>, stopped: &PipeReader) {
+/// Forwards input until it ends or the receiver is gone.
+fn forward_input(sender: &mpsc::Sender<Vec<u8>>, stopped: &PipeReader) {
     let mut buffer = [0; 8192];
     while host::terminal::wait_for_input(stopped) {
         match io::stdin().lock().read(&mut buffer) {
             Ok(0) => return,
             Ok(count) => {
-                if read.blocking_send(buffer[..count].to_vec()).is_err() {
+                if sender.blocking_send(buffer[..count].to_vec()).is_err() {
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! Markdown as it streams: rows of lines that are complete, and the one that still grows.
+//! Streaming Markdown: rows of complete lines, and of the incomplete last line.
 
 use super::inline;
 use super::text::{LinePrefix, StyledRow, StyledSpan, hard_wrap, wrap};
@@ -7,20 +7,20 @@ use crate::style::{Style, TextRole};
 /// A line longer than this is shown before it is complete.
 const MAX_HELD_BYTES: usize = 4096;
 
-/// What code is set in by.
+/// Indent of code.
 const INDENT: &str = "    ";
 
-/// A text that arrives piece by piece.
+/// Markdown that arrives in pieces.
 #[derive(Debug)]
 pub(super) struct MarkdownStream {
     style: Style,
-    /// The line that is not complete.
+    /// The incomplete line.
     line: String,
-    /// The mark that will end the code, inside a fence.
+    /// The mark that closes the open fence.
     fence: Option<String>,
-    /// What goes on when the beginning of a long line was shown.
+    /// The prefix for the rest of a long line whose beginning was shown.
     continuation: Option<LinePrefix>,
-    /// Whether the last row was empty: one is enough.
+    /// Whether the last row was empty, to avoid a second empty row.
     blank: bool,
 }
 
@@ -29,7 +29,7 @@ impl MarkdownStream {
         MarkdownStream { style, line: String::new(), fence: None, continuation: None, blank: true }
     }
 
-    /// Takes more text; gives the rows that are complete.
+    /// Adds text; returns the complete rows.
     pub(super) fn push(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
         let mut rows = Vec::new();
         for piece in text.split_inclusive('\n') {
@@ -44,7 +44,7 @@ impl MarkdownStream {
         rows
     }
 
-    /// The line that is not complete, as far as it goes.
+    /// Rows of the incomplete line.
     pub(super) fn tail(&self, columns: usize) -> Vec<StyledRow> {
         if self.line.trim().is_empty() || self.fence_mark(&self.line).is_some() {
             return Vec::new();
@@ -52,7 +52,7 @@ impl MarkdownStream {
         self.rows(&self.line, columns)
     }
 
-    /// The text has ended, wherever it is.
+    /// Ends the text; returns the remaining rows.
     pub(super) fn finish(&mut self, columns: usize) -> Vec<StyledRow> {
         let line = std::mem::take(&mut self.line);
         let rows = if line.is_empty() { Vec::new() } else { self.complete(&line, columns) };
@@ -79,7 +79,7 @@ impl MarkdownStream {
         rows
     }
 
-    /// Shows all of a long line but its last word.
+    /// Returns the rows of a long line without its last word.
     fn show_partial_line(&mut self, columns: usize) -> Vec<StyledRow> {
         let cut_at = self.line.rfind(' ').map_or(self.line.len(), |at| at + 1);
         let rest = self.line.split_off(cut_at);
@@ -96,7 +96,7 @@ impl MarkdownStream {
             return hard_wrap(
                 &[StyledSpan::new(TextRole::Code, line)],
                 columns,
-                &LinePrefix::same(StyledSpan::plain(INDENT)),
+                &LinePrefix::repeated(StyledSpan::plain(INDENT)),
             );
         }
         if let Some(lead) = &self.continuation {
@@ -117,16 +117,16 @@ impl MarkdownStream {
         }
     }
 
-    /// What stands before the text of an item or a quote.
+    /// Splits the prefix of a list item or a quote from its text.
     fn lead<'a>(&self, line: &'a str) -> Option<(LinePrefix, &'a str)> {
         if self.fence.is_some() {
-            return Some((LinePrefix::same(StyledSpan::plain(INDENT)), line));
+            return Some((LinePrefix::repeated(StyledSpan::plain(INDENT)), line));
         }
         let text = line.trim_start();
         let indent = " ".repeat((line.len() - text.len()).min(12));
         if let Some(quote) = text.strip_prefix('>') {
             return Some((
-                LinePrefix::same(StyledSpan::new(TextRole::Dim, &format!("{indent}│ "))),
+                LinePrefix::repeated(StyledSpan::new(TextRole::Dim, &format!("{indent}│ "))),
                 quote.trim_start(),
             ));
         }
@@ -140,7 +140,7 @@ impl MarkdownStream {
         is_number.then(|| (LinePrefix::hanging(StyledSpan::plain(&format!("{indent}{number}. "))), item.trim_start()))
     }
 
-    /// The mark of a fence, if the line opens one, or closes the one that is open.
+    /// The mark of a fence, if the line opens a fence or closes the open one.
     fn fence_mark(&self, line: &str) -> Option<String> {
         let text = line.trim();
         let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;

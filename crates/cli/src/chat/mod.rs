@@ -1,8 +1,8 @@
 //! Line mode: a conversation at a terminal.
 //!
-//! What was said stays on the screen and scrolls away like the output of any command; below it a small panel shows
-//! what goes on and the line that is being written. One loop owns the terminal and the session: keys, events and
-//! signals come in, and each is answered before the next, so nothing is ever drawn from two places.
+//! The conversation scrolls away like the output of any command; below it, a small panel shows the status and the input
+//! line. One loop owns the terminal and the session: it handles keys, events and signals one at a time, so nothing is
+//! ever drawn from two places.
 
 mod ask_queue;
 mod ask_updates;

@@ -1,4 +1,4 @@
-//! A person at a terminal is asked for the model or the key that is missing, instead of being told to come back.
+//! Asks the user at a terminal for a missing model or key, instead of failing.
 
 use std::collections::BTreeMap;
 
@@ -22,22 +22,22 @@ use crate::print;
 use crate::setup::{Setup, settings_failure};
 use crate::style::TextRole;
 
-/// What the person wants.
+/// The choice of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelSetupOutcome {
-    /// To go on: what was missing is in the setup.
+    /// Continue: the missing input is now in the setup.
     Model,
-    /// The demonstration instead.
+    /// Run the demo instead.
     Demo,
 }
 
-/// Asks for what is missing; fails as before where nobody can be asked, and where the person leaves.
+/// Asks for the missing input; returns the original failure if it cannot ask or the user leaves.
 pub(super) async fn ask_for_model(
     setup: &mut Setup,
     args: &RunArgs,
     failure: CliError,
 ) -> Result<ModelSetupOutcome, CliError> {
-    // A terminal that shows what is typed is not a place for a key.
+    // A terminal that echoes input must not ask for a key.
     if setup.env.has_dumb_terminal() || setup.env.is_ci() {
         return Err(failure);
     }
@@ -67,7 +67,7 @@ pub(super) async fn ask_for_model(
     Ok(ModelSetupOutcome::Model)
 }
 
-/// What can be chosen: servers that run on this machine first.
+/// Lists the providers to choose from, with local servers first.
 fn provider_offers(access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) -> Vec<ProviderOffer> {
     let places = &access.providers.by_name;
     let running = found.iter().filter_map(|(name, found)| match found {
@@ -76,7 +76,7 @@ fn provider_offers(access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) 
             let count = if models.len() == 1 { "1 model".into() } else { format!("{} models", models.len()) };
             Some(ProviderOffer {
                 provider: name.clone(),
-                about: format!("runs at {url}, with {count}"),
+                about: format!("running at {url}, with {count}"),
                 key: None,
                 models: models.clone(),
                 default: models.first().cloned(),
@@ -96,69 +96,69 @@ fn provider_offers(access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) 
     running.chain(others).collect()
 }
 
-/// Asks one question after the other; gives nothing when the person leaves.
+/// Asks the questions in turn; returns none if the user leaves.
 async fn ask_questions(setup: &Setup, mut questions: SetupQuestions) -> Result<Option<SetupAnswers>, CliError> {
-    let mut person = ChatTerminal::open(setup)?;
-    person.editor = LineEditor::new(InputHistory::disabled());
-    show_lines(&mut person, &questions.question_lines(), TextRole::Plain);
+    let mut terminal = ChatTerminal::open(setup)?;
+    terminal.editor = LineEditor::new(InputHistory::disabled());
+    show_lines(&mut terminal, &questions.question_lines(), TextRole::Plain);
     loop {
-        draw_question(&mut person, &questions);
-        match person.next().await {
+        draw_question(&mut terminal, &questions);
+        match terminal.next().await {
             TerminalEvent::Key(Typed::Escape) | TerminalEvent::Closed | TerminalEvent::Signal(_) => return Ok(None),
-            TerminalEvent::Key(key) => match person.editor.press(key) {
+            TerminalEvent::Key(key) => match terminal.editor.press(key) {
                 EditorAction::Submitted(line) => {
-                    if let Some(answers) = take_answer(&mut person, &mut questions, &line) {
+                    if let Some(answers) = take_answer(&mut terminal, &mut questions, &line) {
                         return Ok(Some(answers));
                     }
                 }
                 EditorAction::Interrupt | EditorAction::Leave => return Ok(None),
-                EditorAction::Redraw => person.screen.clear(),
+                EditorAction::Redraw => terminal.screen.clear(),
                 EditorAction::Edited | EditorAction::Complete | EditorAction::Expand | EditorAction::TooLong => {}
             },
-            TerminalEvent::Resized => person.screen.resize(),
-            TerminalEvent::Continued => person.screen.take_over(),
+            TerminalEvent::Resized => terminal.screen.resize(),
+            TerminalEvent::Continued => terminal.screen.take_over(),
         }
-        if person.screen.is_closed() {
+        if terminal.screen.is_closed() {
             return Ok(None);
         }
     }
 }
 
-/// Takes an answer, and shows what it leads to.
-fn take_answer(person: &mut ChatTerminal, questions: &mut SetupQuestions, line: &str) -> Option<SetupAnswers> {
+/// Takes an answer, and shows the next question or the problem.
+fn take_answer(terminal: &mut ChatTerminal, questions: &mut SetupQuestions, line: &str) -> Option<SetupAnswers> {
     let shown = if questions.echo() == InputEcho::Hidden { "" } else { line };
-    show_lines(person, &[format!("{}{shown}", questions.prompt())], TextRole::Dim);
+    show_lines(terminal, &[format!("{}{shown}", questions.prompt())], TextRole::Dim);
     match questions.answer(line) {
-        SetupAnswerResult::Next => show_lines(person, &questions.question_lines(), TextRole::Plain),
-        SetupAnswerResult::Unclear(why) => show_lines(person, &[why], TextRole::Bad),
+        SetupAnswerResult::Next => show_lines(terminal, &questions.question_lines(), TextRole::Plain),
+        SetupAnswerResult::Unclear(why) => show_lines(terminal, &[why], TextRole::Bad),
         SetupAnswerResult::Done(answers) => return Some(answers),
     }
     None
 }
 
-fn show_lines(person: &mut ChatTerminal, lines: &[String], role: TextRole) {
-    let columns = person.screen.columns();
+fn show_lines(terminal: &mut ChatTerminal, lines: &[String], role: TextRole) {
+    let columns = terminal.screen.columns();
     let rows: Vec<_> =
         lines.iter().flat_map(|line| wrap(&[StyledSpan::new(role, line)], columns, &LinePrefix::default())).collect();
-    person.screen.show(rows);
+    terminal.screen.show(rows);
 }
 
-fn draw_question(person: &mut ChatTerminal, questions: &SetupQuestions) {
+fn draw_question(terminal: &mut ChatTerminal, questions: &SetupQuestions) {
     let prompt = questions.prompt();
-    let typed = person.editor.draft();
+    let typed = terminal.editor.draft();
     let masked = InputDraft::new(&"•".repeat(typed.text().chars().count()));
     let draft = if questions.echo() == InputEcho::Hidden { &masked } else { typed };
-    let laid = Panel { tail: Vec::new(), notes: Vec::new(), prompt: &prompt, draft }.layout(person.screen.size());
-    person.screen.draw(&laid, Some(&prompt));
+    let layout = Panel { tail: Vec::new(), notes: Vec::new(), prompt: &prompt, draft }.layout(terminal.screen.size());
+    terminal.screen.draw(&layout, Some(&prompt));
 }
 
-/// Writes the default, and says where it stands. The session goes on with the model if it cannot be written.
+/// Saves the default model and prints where. If that fails, the session still uses the model.
 fn save_default_model(setup: &Setup, spec: &str) {
     let path = setup.home.root().join("config.toml");
     let saved = setup.home.lock("settings").map_err(CliError::from);
     let saved = saved.and_then(|_lock| config::add_model(&path, spec).map_err(settings_failure));
     print::note(print::sanitize(&match saved {
-        Ok(()) => format!("{spec} is the default from now on; it stands in {}", path.display()),
+        Ok(()) => format!("{spec} is the default from now on, saved in {}", path.display()),
         Err(failure) => format!("warning: {spec} is used for this session only: {failure}"),
     }));
 }

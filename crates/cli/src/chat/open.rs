@@ -1,4 +1,4 @@
-//! Sessions to talk to: how one is opened, and what is said about it first.
+//! Opens sessions for a conversation, and builds the welcome text.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::{current_session, print, sessions, time};
 /// How many sessions are listed.
 const MAX_LISTED_SESSIONS: usize = 10;
 
-/// How many events are looked through at a time for the last exchange.
+/// How many events are read at a time to find the last exchange.
 const PAGE: u64 = 512;
 
-/// A session that can be opened: everything that may go wrong before has gone well.
+/// A session that is ready to open: its settings are valid.
 #[derive(Debug)]
 pub(super) struct PreparedChat {
     pub(super) settings: SessionSettings,
@@ -31,7 +31,7 @@ pub(super) struct PreparedChat {
 }
 
 impl PreparedChat {
-    /// Reads what the session is to be run with. `mode` is stronger than flags and what the session had.
+    /// Reads the settings of the session. `mode` overrides the flags and the mode stored in the session.
     pub(super) fn new(
         setup: &Setup,
         args: &RunArgs,
@@ -44,8 +44,8 @@ impl PreparedChat {
                 Some(SessionReader::open(&setup.home, id)?.session_view()?)
             }
         };
-        // Somebody is there to decide, however long that takes.
-        let mut args = RunArgs { ask_wait: Some(AskWait::ForEver), ..args.clone() };
+        // The user is present, so wait for a decision without a limit.
+        let mut args = RunArgs { ask_wait: Some(AskWait::Forever), ..args.clone() };
         if let Some(mode) = mode {
             args.permissions = PermissionArgs { allow_all: false, permission_mode: Some(mode), ..args.permissions };
         }
@@ -59,28 +59,28 @@ impl PreparedChat {
         let session = Session::open(settings, start).await?;
         current_session::set(session.id());
         let steering = session.mode().await?;
-        Ok(OpenChat { session, slashes, start, model, cwd, mode, steering, secrets })
+        Ok(OpenChat { session, slashes, start, model, cwd, mode, session_mode: steering, secrets })
     }
 }
 
-/// A session that was opened, and what it is run with.
+/// An open session and its settings.
 #[derive(Debug)]
 pub(super) struct OpenChat {
     pub(super) session: Session,
-    /// The slash commands it has.
+    /// Its slash commands.
     pub(super) slashes: SlashRegistry,
     pub(super) start: SessionStart,
     pub(super) model: String,
     pub(super) cwd: String,
     pub(super) mode: PermissionMode,
-    /// How far the session's own agent went by itself when it was opened.
-    pub(super) steering: SessionMode,
-    /// What must not be kept.
+    /// The session mode when it was opened.
+    pub(super) session_mode: SessionMode,
+    /// Secrets that must not be stored.
     pub(super) secrets: Arc<[Secret]>,
 }
 
 /// Fails if another process runs the session.
-pub(super) fn expect_free(home: &Home, id: SessionId) -> Result<(), CliError> {
+pub(super) fn ensure_not_running(home: &Home, id: SessionId) -> Result<(), CliError> {
     let reader = SessionReader::open(home, id)?;
     if sessions::is_live(&reader)? {
         let pid = reader.session_view()?.owner_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
@@ -89,7 +89,7 @@ pub(super) fn expect_free(home: &Home, id: SessionId) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What a person should know before the first word.
+/// The welcome text: model, folder, mode and notices.
 pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> {
     let rows = [
         ("model", escape_invisible(&opened.model)),
@@ -97,19 +97,19 @@ pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> 
         ("mode", format!("{}: {}", opened.mode, describe_mode(opened.mode))),
     ];
     let mut shown = vec![vec![StyledSpan::new(TextRole::Strong, &format!("bosun {}", env!("CARGO_PKG_VERSION")))]];
-    let steering = match opened.steering {
+    let steering = match opened.session_mode {
         SessionMode::Interactive => None,
         SessionMode::Plan => Some(("how", "in plan mode: nothing is changed until you approve a plan".to_owned())),
-        SessionMode::Autopilot => Some(("how", "on autopilot: it goes on until the objective is met".to_owned())),
+        SessionMode::Autopilot => Some(("how", "on autopilot: continues until the objective is met".to_owned())),
     };
     for (name, value) in rows.into_iter().chain(steering) {
         let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Dim, &format!("{name:<7}")));
         shown.extend(wrap(&[StyledSpan::plain(&value)], columns, &lead));
     }
     for notice in opened.session.notices() {
-        let words = escape_invisible(&format!("{}: {}", notice.path.display(), notice.text));
+        let text = escape_invisible(&format!("{}: {}", notice.path.display(), notice.text));
         shown.extend(wrap(
-            &[StyledSpan::new(TextRole::Bad, &words)],
+            &[StyledSpan::new(TextRole::Bad, &text)],
             columns,
             &LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! ")),
         ));
@@ -119,12 +119,12 @@ pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> 
     shown
 }
 
-/// What a mode allows.
+/// Describes what a permission mode allows.
 pub(super) fn describe_mode(mode: PermissionMode) -> &'static str {
     match mode {
-        PermissionMode::Default => "looking is allowed, everything else asks you",
-        PermissionMode::AcceptEdits => "looking and edits in this folder are allowed, everything else asks you",
-        PermissionMode::Plan => "looking is allowed, edits and commands are not",
+        PermissionMode::Default => "reading is allowed, everything else asks you",
+        PermissionMode::AcceptEdits => "reading and edits in this folder are allowed, everything else asks you",
+        PermissionMode::Plan => "reading is allowed, edits and commands are not",
         PermissionMode::AllowAll => "everything is allowed that no rule asks about or denies",
     }
 }
@@ -142,15 +142,15 @@ pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Ve
         let line = format!("{}  {:>4}  {title}", row.id, time::format_age(row.updated_at, now));
         shown.push(vec![StyledSpan::plain(&truncate(&line, columns.max(44)))]);
     }
-    let words = match shown.is_empty() {
-        true => "no other session was begun in this folder",
-        false => "go on with one: /resume ID, of which the beginning is enough",
+    let text = match shown.is_empty() {
+        true => "this folder has no other session",
+        false => "resume one: /resume ID; the beginning of the ID is enough",
     };
-    shown.extend(wrap(&[StyledSpan::new(TextRole::Dim, words)], columns, &LinePrefix::default()));
+    shown.extend(wrap(&[StyledSpan::new(TextRole::Dim, text)], columns, &LinePrefix::default()));
     Ok(shown)
 }
 
-/// What the person and the model last said to each other.
+/// Returns the last message of the user and the answer of the model.
 pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<(String, String), StoreError> {
     let reader = SessionReader::open(home, id)?;
     let mut exchange = (String::new(), String::new());
@@ -171,7 +171,7 @@ fn collect_exchange(envelope: &Envelope, (asked, answered): &mut (String, String
         Event::MailAdmitted { from: Principal::User, body, .. } if asked.is_empty() => {
             *asked = body.display_text().unwrap_or_default().to_owned();
         }
-        // What was said before the last question is not an answer to it.
+        // Text before the last message is not an answer to it.
         Event::TurnAnswered { content, .. } if asked.is_empty() && answered.is_empty() => {
             *answered = content.iter().filter_map(block_text).collect();
         }

@@ -1,4 +1,4 @@
-//! The foot of the screen: what is not complete yet, what goes on, and the line that is being written.
+//! The panel at the foot of the screen: incomplete text, status and the input line.
 
 use host::TerminalSize;
 use unicode_segmentation::UnicodeSegmentation;
@@ -7,19 +7,19 @@ use super::draft::InputDraft;
 use super::text::{StyledRow, StyledSpan, width};
 use crate::style::TextRole;
 
-/// How much of a long draft is looked at on either side of the cursor.
+/// How much of a long draft is laid out on either side of the cursor.
 const VISIBLE_BYTES: usize = 8 * 1024;
 
-/// What is at the foot of the screen.
+/// Contents of the panel.
 #[derive(Debug)]
 pub(super) struct Panel<'a> {
-    /// Rows of text that still grows.
+    /// Rows of incomplete text.
     pub(super) tail: Vec<StyledRow>,
-    /// What goes on, or what is asked.
+    /// The status, or the hint for an ask.
     pub(super) notes: Vec<StyledRow>,
-    /// What the line begins with.
+    /// The prompt of the input line.
     pub(super) prompt: &'a str,
-    /// The line.
+    /// The input line.
     pub(super) draft: &'a InputDraft,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct PanelLayout {
 }
 
 impl Panel<'_> {
-    /// Lays the panel out for a terminal of this size; it leaves room for what is above.
+    /// Lays out the panel for a terminal of this size, with room for output above.
     pub(super) fn layout(&self, size: TerminalSize) -> PanelLayout {
         let most = (size.rows / 2).clamp(1, 12);
         let written = self.draft_rows(size.columns.saturating_sub(1));
@@ -66,7 +66,7 @@ impl Panel<'_> {
     }
 }
 
-/// The part of a draft that is looked at.
+/// The part of a draft that is laid out.
 struct DraftRows {
     rows: Vec<StyledRow>,
     cursor: (usize, usize),
@@ -77,7 +77,7 @@ struct DraftRows {
 }
 
 impl DraftRows {
-    /// At most this many rows, that of the cursor among them; and which is the first.
+    /// Returns at most `most` rows around the cursor, and the index of the first.
     fn window(&self, most: usize) -> (Vec<StyledRow>, usize) {
         let cursor = self.cursor.0;
         let first = if cursor < most { 0 } else { cursor + 1 - most };
@@ -140,7 +140,7 @@ impl DraftRowBuilder {
             self.row.push_str(letter);
             self.used += width(letter);
         }
-        // The cursor needs a place of its own.
+        // The cursor needs its own column.
         if self.used >= self.columns {
             self.break_row();
         }

@@ -1,4 +1,4 @@
-//! The part of a terminal that questions stand in while a command goes on.
+//! The part of a terminal that shows asks while a command runs.
 
 use std::io::{IsTerminal, stderr, stdin, stdout};
 
@@ -12,21 +12,21 @@ use super::text::StyledRow;
 use crate::setup::Setup;
 use crate::style::Style;
 
-/// What the questions stand below.
+/// The output above the asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptSurface {
     /// Lines on stderr.
     Lines,
-    /// A picture on stdout, which somebody else draws with what is asked.
-    Picture,
+    /// A live view on stdout, whose owner also draws the ask.
+    LiveView,
 }
 
 impl PromptSurface {
-    /// Whether a person reads it and types on stdin.
+    /// Whether it and stdin are a terminal.
     pub(super) fn is_attended(self, setup: &Setup) -> bool {
         let is_read = match self {
             PromptSurface::Lines => stderr().is_terminal(),
-            PromptSurface::Picture => stdout().is_terminal() && !setup.env.has_dumb_terminal(),
+            PromptSurface::LiveView => stdout().is_terminal() && !setup.env.has_dumb_terminal(),
         };
         is_read && stdin().is_terminal()
     }
@@ -34,24 +34,24 @@ impl PromptSurface {
 
 #[derive(Debug)]
 pub(super) enum PromptState {
-    /// Nothing is asked.
+    /// No ask is open.
     Quiet,
-    /// A question is shown.
+    /// An ask is shown.
     Open(Box<Keyboard>, PromptOutput),
-    /// The person does not answer here any more.
+    /// The user no longer answers here.
     Closed,
 }
 
-/// Where a question is drawn.
+/// Where an ask is drawn.
 #[derive(Debug)]
 pub(super) enum PromptOutput {
     Lines(PanelScreen),
-    /// The picture's; the terminal gives single keys.
-    Picture(RawTerminal),
+    /// In the live view; the terminal is in raw mode.
+    LiveView(RawTerminal),
 }
 
 impl PromptState {
-    /// Takes the terminal over; none if that cannot be. A process in the background leaves it alone.
+    /// Takes over the terminal; none if that fails or the process is in the background.
     pub(super) fn open(setup: &Setup, surface: PromptSurface) -> Option<PromptState> {
         if !host::terminal::is_foreground() {
             return None;
@@ -59,26 +59,26 @@ impl PromptState {
         let dumb = setup.env.has_dumb_terminal();
         let keyboard = Keyboard::listen(if dumb { TerminalInputMode::Lines } else { TerminalInputMode::Keys }).ok()?;
         let style = Style::of(&stderr(), &setup.env);
-        let face = match surface {
+        let output = match surface {
             PromptSurface::Lines => PromptOutput::Lines(PanelScreen::open(ScreenStream::Stderr, style, dumb).ok()?),
-            PromptSurface::Picture => PromptOutput::Picture(RawTerminal::ask().ok()?),
+            PromptSurface::LiveView => PromptOutput::LiveView(RawTerminal::ask().ok()?),
         };
-        Some(PromptState::Open(Box::new(keyboard), face))
+        Some(PromptState::Open(Box::new(keyboard), output))
     }
 
     pub(super) fn is_open(&self) -> bool {
         matches!(self, PromptState::Open(..))
     }
 
-    /// The screen, where questions are drawn here.
+    /// The screen, if asks are drawn here.
     pub(super) fn screen(&mut self) -> Option<&mut PanelScreen> {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => Some(screen),
-            PromptState::Open(_, PromptOutput::Picture(_)) | PromptState::Quiet | PromptState::Closed => None,
+            PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Quiet | PromptState::Closed => None,
         }
     }
 
-    /// Shows rows above the question; gives them back where somebody else draws.
+    /// Shows rows above the ask; returns them if the live view must draw them.
     pub(super) fn show(&mut self, rows: Vec<StyledRow>) -> Vec<StyledRow> {
         match self.screen() {
             Some(screen) => {
@@ -89,28 +89,28 @@ impl PromptState {
         }
     }
 
-    /// Draws the question, or takes it away.
-    pub(super) fn draw(&mut self, laid: Option<(PanelLayout, String)>) {
+    /// Draws or erases the ask.
+    pub(super) fn draw(&mut self, layout: Option<(PanelLayout, String)>) {
         let Some(screen) = self.screen() else { return };
-        match laid {
-            Some((laid, prompt)) => screen.draw(&laid, Some(&prompt)),
+        match layout {
+            Some((layout, prompt)) => screen.draw(&layout, Some(&prompt)),
             None => screen.draw(&PanelLayout { rows: Vec::new(), cursor: (0, 0) }, None),
         }
     }
 
-    /// The terminal is ours again, after the process was stopped.
+    /// Takes over the terminal again after the process was stopped.
     pub(super) fn retake_terminal(&mut self) {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => screen.take_over(),
-            PromptState::Open(_, PromptOutput::Picture(keys)) => {
-                // A terminal that is gone is found out by the next key.
+            PromptState::Open(_, PromptOutput::LiveView(keys)) => {
+                // The next key detects a terminal that is gone.
                 let _gone = keys.ask_again();
             }
             PromptState::Quiet | PromptState::Closed => {}
         }
     }
 
-    /// Forgets what was typed and not yet taken.
+    /// Discards pending input.
     pub(super) fn discard_typed(&mut self) {
         if let PromptState::Open(keyboard, _) = self {
             keyboard.discard_pending();
@@ -120,7 +120,7 @@ impl PromptState {
     pub(super) fn size(&self) -> TerminalSize {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => screen.size(),
-            PromptState::Open(_, PromptOutput::Picture(_)) | PromptState::Quiet | PromptState::Closed => {
+            PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Quiet | PromptState::Closed => {
                 TerminalSize::read()
             }
         }

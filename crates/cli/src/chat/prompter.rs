@@ -1,5 +1,4 @@
-//! A person is asked in the middle of a command that is not a conversation: below what it shows, one question after the
-//! other.
+//! Asks the user during a command that is not a conversation: below its output, one ask at a time.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,26 +26,26 @@ use crate::run::RunSignal;
 use crate::setup::Setup;
 use crate::style::TextRole;
 
-/// Asks a person at the terminal while a command goes on.
+/// Asks the user at the terminal while a command runs.
 pub(crate) struct Prompter<'a> {
     setup: &'a Setup,
     session: SessionId,
     cwd: PathBuf,
     surface: PromptSurface,
     asks: AskQueue,
-    /// Those that were asked here.
+    /// Asks that were shown here.
     asked: BTreeSet<AskId>,
     editor: LineEditor,
     state: PromptState,
-    /// Rows that wait to be drawn above the picture.
+    /// Rows to draw above the live view.
     above: Vec<StyledRow>,
-    /// Whether what is asked has changed since somebody asked for that.
+    /// Whether the ask has changed since the last call of `has_changed`.
     changed: bool,
     resized: Listener,
     continued: Listener,
 }
 
-/// What the person or the terminal did.
+/// An input of the user or the terminal.
 #[derive(Debug)]
 pub(crate) struct PrompterInput(PrompterEvent);
 
@@ -58,17 +57,17 @@ enum PrompterEvent {
     Continued,
 }
 
-/// Whether a question is asked here.
+/// Whether an ask is handled here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptPlacement {
-    /// It is, or it is over.
+    /// Shown here, or done.
     Here,
-    /// It has to be told in another way.
+    /// The caller must report it in another way.
     Elsewhere,
 }
 
 impl<'a> Prompter<'a> {
-    /// Somebody to ask: a person who reads this surface and types on stdin; none without a terminal.
+    /// Opens a prompter for a user who reads this surface and types on stdin; none without a terminal.
     pub(crate) fn open(
         setup: &'a Setup,
         session: &Session,
@@ -98,28 +97,28 @@ impl<'a> Prompter<'a> {
         Some(prompter)
     }
 
-    /// Asks what waits since before this process.
+    /// Shows asks that were opened before this process.
     fn restore_asks(&mut self, session: &Session) {
         let waiting = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.asks(false));
         for view in waiting.unwrap_or_default() {
-            let whose = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
-            self.ask(view.task, &whose, Some(view.number), view.ask);
+            let task_name = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
+            self.ask(view.task, &task_name, Some(view.number), view.ask);
         }
     }
 
-    /// Takes in what happened, of the agent with this name.
-    pub(crate) fn handle_live(&mut self, live: &BusMessage, whose: &str) -> PromptPlacement {
+    /// Handles an event of the task with this name.
+    pub(crate) fn handle_message(&mut self, live: &BusMessage, task_name: &str) -> PromptPlacement {
         let BusMessage::Event(envelope) = live else { return PromptPlacement::Elsewhere };
         let entry = &envelope.entry;
         let shown = match apply_event(&mut self.asks, entry.task, &entry.event) {
-            AskChange::Asked(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => PromptPlacement::Elsewhere,
-            AskChange::Asked(ask) => {
+            AskChange::Opened(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => PromptPlacement::Elsewhere,
+            AskChange::Opened(ask) => {
                 let number = approvals::ask_number(&self.setup.home, self.session, &ask.id);
-                self.ask(entry.task, whose, number, ask)
+                self.ask(entry.task, task_name, number, ask)
             }
             AskChange::Decided { ask, words, next } => {
-                if let Some(words) = words {
-                    self.show_note(&words);
+                if let Some(text) = words {
+                    self.show_note(&text);
                     self.show_next_ask(next);
                 }
                 if self.asked.remove(&ask) { PromptPlacement::Here } else { PromptPlacement::Elsewhere }
@@ -150,7 +149,7 @@ impl<'a> Prompter<'a> {
         PromptPlacement::Here
     }
 
-    /// What the person does next; nothing while nothing is asked. Nothing is lost when the wait for it is given up.
+    /// Waits for the next input; pending while no ask is open. Cancel-safe.
     pub(crate) async fn next_input(&mut self) -> PrompterInput {
         let PromptState::Open(keyboard, _) = &mut self.state else { return std::future::pending().await };
         tokio::select! {
@@ -161,13 +160,13 @@ impl<'a> Prompter<'a> {
         }
     }
 
-    /// Acts on it; gives what the whole command is asked for.
+    /// Handles an input; returns a signal for the whole command, if any.
     pub(crate) async fn handle_input(
         &mut self,
-        typed: PrompterInput,
+        input: PrompterInput,
         session: &Session,
     ) -> Result<Option<RunSignal>, CliError> {
-        match typed.0 {
+        match input.0 {
             PrompterEvent::Key(key) => match self.editor.press(key) {
                 EditorAction::Submitted(line) => self.answer(&line, session).await?,
                 EditorAction::Interrupt => return Ok(Some(RunSignal::Interrupt)),
@@ -186,23 +185,23 @@ impl<'a> Prompter<'a> {
         Ok(None)
     }
 
-    /// Whether the picture is to be drawn again, since what is asked has changed.
+    /// Whether the live view must be drawn again because the ask has changed.
     pub(crate) fn has_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
-    /// What is to be drawn with the picture: rows that stay above it, and the question below.
+    /// Takes the rows to draw with the live view: those that stay above it, and the ask below.
     pub(crate) fn take_footer(&mut self) -> (Vec<Vec<(TextRole, String)>>, Option<FleetFooter>) {
         let above = std::mem::take(&mut self.above).into_iter().map(role_pieces).collect();
-        let laid = if self.state.is_open() { self.panel_layout() } else { None };
-        let foot = laid.map(|(laid, _)| FleetFooter {
-            rows: laid.rows.into_iter().map(role_pieces).collect(),
-            cursor: laid.cursor,
+        let layout = if self.state.is_open() { self.panel_layout() } else { None };
+        let footer = layout.map(|(layout, _)| FleetFooter {
+            rows: layout.rows.into_iter().map(role_pieces).collect(),
+            cursor: layout.cursor,
         });
-        (above, foot)
+        (above, footer)
     }
 
-    fn ask(&mut self, task: TaskId, whose: &str, number: Option<u64>, ask: Ask) -> PromptPlacement {
+    fn ask(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> PromptPlacement {
         match self.state {
             PromptState::Closed => return PromptPlacement::Elsewhere,
             PromptState::Quiet => match PromptState::open(self.setup, self.surface) {
@@ -212,17 +211,17 @@ impl<'a> Prompter<'a> {
             PromptState::Open(..) => {}
         }
         self.asked.insert(ask.id.clone());
-        if self.asks.add(task, whose, number, ask) {
+        if self.asks.add(task, task_name, number, ask) {
             self.show_next_ask(FrontAsk::Changed);
         }
         self.draw();
         PromptPlacement::Here
     }
 
-    /// Gives the terminal back: nothing is asked here from now on.
+    /// Releases the terminal and stops asking here.
     fn close(&mut self) {
         let titles = self.asks.titles();
-        self.show_note("nothing is asked here any more; decide in another terminal with: bosun approvals");
+        self.show_note("no longer asking here; decide in another terminal with: bosun approvals");
         titles.iter().for_each(|title| self.show_note(title));
         self.asks = AskQueue::default();
         self.asked.clear();
@@ -230,7 +229,7 @@ impl<'a> Prompter<'a> {
         self.state = PromptState::Closed;
     }
 
-    /// Shows the ask that has come to the front, or gives the terminal back.
+    /// Shows the next ask, or releases the terminal.
     fn show_next_ask(&mut self, next: FrontAsk) {
         self.changed = true;
         if self.asks.is_empty() {
@@ -239,7 +238,7 @@ impl<'a> Prompter<'a> {
             self.state = PromptState::Quiet;
         } else if next == FrontAsk::Changed {
             self.editor.replace("");
-            // What was typed before a question is shown is not an answer to it.
+            // Input typed before an ask is shown does not answer it.
             self.state.discard_typed();
             self.show_ask(AskDetail::Most);
         }
@@ -248,13 +247,13 @@ impl<'a> Prompter<'a> {
     fn show_ask(&mut self, whole: AskDetail) {
         let columns = self.state.columns();
         self.show(self.asks.rows(whole, columns));
-        // A dumb terminal has no panel that would say what can be typed.
+        // A dumb terminal has no panel for the hint.
         if self.state.screen().is_some_and(|screen| screen.is_dumb()) {
             self.show(self.asks.hint(columns));
         }
     }
 
-    /// Decides on the ask that is shown.
+    /// Answers the current ask.
     async fn answer(&mut self, line: &str, session: &Session) -> Result<(), CliError> {
         self.state.screen().into_iter().for_each(PanelScreen::line_ended);
         let prompt = self.asks.prompt().unwrap_or_default();
@@ -269,11 +268,11 @@ impl<'a> Prompter<'a> {
         match self.asks.answer(line) {
             AskInputResult::More => {}
             AskInputResult::Explain => self.show_ask(AskDetail::All),
-            AskInputResult::Unclear(words) => self.show_note(words),
+            AskInputResult::Unclear(text) => self.show_note(text),
             AskInputResult::Decided(params) => {
-                for told in send_decision(session, self.setup, &self.cwd, params).await? {
-                    match told {
-                        DecisionNotice::Note(words) | DecisionNotice::Error(words) => self.show_note(&words),
+                for notice in send_decision(session, self.setup, &self.cwd, params).await? {
+                    match notice {
+                        DecisionNotice::Note(text) | DecisionNotice::Error(text) => self.show_note(&text),
                     }
                 }
                 self.show_next_ask(FrontAsk::Changed);
@@ -282,32 +281,32 @@ impl<'a> Prompter<'a> {
         Ok(())
     }
 
-    fn show_note(&mut self, words: &str) {
+    fn show_note(&mut self, text: &str) {
         let lead = LinePrefix::hanging(StyledSpan::plain("  "));
-        self.show(wrap(&[StyledSpan::new(TextRole::Dim, words)], self.state.columns(), &lead));
+        self.show(wrap(&[StyledSpan::new(TextRole::Dim, text)], self.state.columns(), &lead));
     }
 
     fn show(&mut self, rows: Vec<StyledRow>) {
         self.changed = true;
-        let left = self.state.show(rows);
+        let remaining = self.state.show(rows);
         match self.surface {
-            PromptSurface::Picture => self.above.extend(left),
+            PromptSurface::LiveView => self.above.extend(remaining),
             PromptSurface::Lines => {}
         }
     }
 
-    /// What can be typed, and the line that is being written.
+    /// The hint and the input line.
     fn panel_layout(&self) -> Option<(PanelLayout, String)> {
         let prompt = self.asks.prompt()?;
         let notes = self.asks.hint(self.state.columns());
         let panel = Panel { tail: Vec::new(), notes, prompt: &prompt, draft: self.editor.draft() };
-        let laid = panel.layout(self.state.size());
-        Some((laid, prompt))
+        let layout = panel.layout(self.state.size());
+        Some((layout, prompt))
     }
 
     fn draw(&mut self) {
-        let laid = self.panel_layout();
-        self.state.draw(laid);
+        let layout = self.panel_layout();
+        self.state.draw(layout);
     }
 }
 
@@ -317,7 +316,7 @@ impl fmt::Debug for Prompter<'_> {
     }
 }
 
-/// As far to the right as a line begins.
+/// The indent of a line.
 fn margin(line: &str) -> LinePrefix {
-    LinePrefix::same(StyledSpan::plain(&" ".repeat(line.len() - line.trim_start().len())))
+    LinePrefix::repeated(StyledSpan::plain(&" ".repeat(line.len() - line.trim_start().len())))
 }

@@ -1,4 +1,4 @@
-//! The terminal: what was said stays above, the panel is drawn again below it.
+//! The terminal screen: output scrolls above, and the panel is redrawn below it.
 
 use std::io::{self, Write};
 
@@ -14,35 +14,35 @@ const CURSOR_OFF: &str = "\u{1b}[?25l";
 const CURSOR_ON: &str = "\u{1b}[?25h";
 const ERASE_BELOW: &str = "\u{1b}[J";
 
-/// A terminal that a person reads and types at.
+/// An interactive terminal.
 #[derive(Debug)]
 pub(super) struct PanelScreen {
     stream: ScreenStream,
     style: Style,
     size: TerminalSize,
     mode: ScreenMode,
-    /// What is to be shown above the panel and is not yet.
+    /// Rows to show above the panel with the next draw.
     rows: Vec<StyledRow>,
-    /// Whether the terminal takes no more.
+    /// Whether writing to the terminal has failed.
     closed: bool,
 }
 
-/// How the terminal is written to.
+/// The stream of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScreenStream {
     Stdout,
-    /// Beside an answer that goes elsewhere.
+    /// While the answer goes to stdout.
     Stderr,
 }
 
-/// What the terminal can do.
+/// Capabilities of the terminal.
 #[derive(Debug)]
 enum ScreenMode {
-    /// It gives single keys, and its cursor can be moved.
+    /// Single keys and cursor movement.
     Drawn(RawTerminal, DrawnPanel),
-    /// It takes and gives lines.
+    /// Whole lines only.
     Lines {
-        /// Whether the prompt stands at the end of what was shown.
+        /// Whether the prompt is the last output.
         prompted: bool,
     },
 }
@@ -50,22 +50,22 @@ enum ScreenMode {
 /// The panel as it is on the screen.
 #[derive(Debug, Default)]
 struct DrawnPanel {
-    /// How wide its rows are.
+    /// Widths of its rows.
     widths: Vec<usize>,
     /// The row of the cursor.
     cursor: usize,
 }
 
 impl PanelScreen {
-    /// Takes the terminal over; one that is dumb is left as it is.
+    /// Takes over the terminal; a dumb terminal stays as it is.
     pub(super) fn open(stream: ScreenStream, style: Style, dumb: bool) -> io::Result<PanelScreen> {
-        let manner = if dumb {
+        let mode = if dumb {
             ScreenMode::Lines { prompted: false }
         } else {
             ScreenMode::Drawn(RawTerminal::ask()?, DrawnPanel::default())
         };
         let mut screen =
-            PanelScreen { stream, style, size: TerminalSize::read(), mode: manner, rows: Vec::new(), closed: false };
+            PanelScreen { stream, style, size: TerminalSize::read(), mode, rows: Vec::new(), closed: false };
         screen.take_over();
         Ok(screen)
     }
@@ -74,7 +74,7 @@ impl PanelScreen {
         self.style
     }
 
-    /// How wide rows may be.
+    /// Most columns of a row.
     pub(super) fn columns(&self) -> usize {
         self.size.columns.saturating_sub(1).max(10)
     }
@@ -83,12 +83,12 @@ impl PanelScreen {
         self.size
     }
 
-    /// Whether it can show only whole lines.
+    /// Whether it only supports whole lines.
     pub(super) fn is_dumb(&self) -> bool {
         matches!(self.mode, ScreenMode::Lines { .. })
     }
 
-    /// Whether nobody reads it any more.
+    /// Whether the terminal is gone.
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
@@ -98,17 +98,17 @@ impl PanelScreen {
         self.rows.extend(rows);
     }
 
-    /// Whether so much waits to be shown that it should not wait longer.
+    /// Whether so many rows are queued that they should be drawn now.
     pub(super) fn is_full(&self) -> bool {
         self.rows.len() > 1000
     }
 
-    /// The terminal has another size.
+    /// Reads the new size of the terminal.
     pub(super) fn resize(&mut self) {
         self.size = TerminalSize::read();
     }
 
-    /// The terminal is ours again, after the process was stopped.
+    /// Takes over the terminal again after the process was stopped.
     pub(super) fn take_over(&mut self) {
         if let ScreenMode::Drawn(keys, drawn) = &mut self.mode {
             *drawn = DrawnPanel::default();
@@ -117,7 +117,7 @@ impl PanelScreen {
         }
     }
 
-    /// Begins on an empty screen.
+    /// Clears the screen.
     pub(super) fn clear(&mut self) {
         if let ScreenMode::Drawn(_, drawn) = &mut self.mode {
             *drawn = DrawnPanel::default();
@@ -125,14 +125,14 @@ impl PanelScreen {
         }
     }
 
-    /// Takes note that the person ended a line, which moved the cursor of a dumb terminal.
+    /// Records that the user ended a line, which moved the cursor of a dumb terminal.
     pub(super) fn line_ended(&mut self) {
         if let ScreenMode::Lines { prompted } = &mut self.mode {
             *prompted = false;
         }
     }
 
-    /// Shows what waits, and the panel below it.
+    /// Shows the queued rows, and the panel below them.
     pub(super) fn draw(&mut self, panel: &PanelLayout, prompt: Option<&str>) {
         let above: String = self.rows.drain(..).map(|row| paint(&row, self.style) + "\n").collect();
         let text = match &mut self.mode {
@@ -140,7 +140,7 @@ impl PanelScreen {
             ScreenMode::Drawn(_, drawn) => {
                 let erase = drawn.erase(self.size.columns);
                 let rows: Vec<String> = panel.rows.iter().map(|row| paint(row, self.style)).collect();
-                let place = drawn.place(panel);
+                let place = drawn.move_to_cursor(panel);
                 format!("{CURSOR_OFF}{erase}{above}{}{place}{CURSOR_ON}", rows.join("\n"))
             }
         };
@@ -170,7 +170,7 @@ impl Drop for PanelScreen {
     }
 }
 
-/// What a dumb terminal is given.
+/// The output for a dumb terminal.
 fn dumb_terminal_text(above: String, prompt: Option<&str>, prompted: &mut bool) -> String {
     let mut text = String::new();
     if *prompted && !above.is_empty() {
@@ -186,10 +186,10 @@ fn dumb_terminal_text(above: String, prompt: Option<&str>, prompted: &mut bool) 
 }
 
 impl DrawnPanel {
-    /// Goes to where the panel begins, and takes it away. A terminal that was made narrower has broken its rows.
+    /// Moves to the start of the panel and erases it. A terminal that became narrower has wrapped its rows.
     fn erase(&self, columns: usize) -> String {
-        let broken = |width: &usize| width.saturating_sub(1) / columns.max(1);
-        let more: usize = self.widths.iter().take(self.cursor).map(broken).sum();
+        let wrapped = |width: &usize| width.saturating_sub(1) / columns.max(1);
+        let more: usize = self.widths.iter().take(self.cursor).map(wrapped).sum();
         let up = match self.cursor + more {
             0 => String::new(),
             rows => format!("\u{1b}[{rows}A"),
@@ -197,8 +197,8 @@ impl DrawnPanel {
         format!("{up}\r{ERASE_BELOW}")
     }
 
-    /// Remembers the panel, and goes from its end to where the cursor belongs.
-    fn place(&mut self, panel: &PanelLayout) -> String {
+    /// Stores the panel, and moves from its end to the cursor position.
+    fn move_to_cursor(&mut self, panel: &PanelLayout) -> String {
         let (row, column) = panel.cursor;
         self.widths = panel.rows.iter().map(row_width).collect();
         self.cursor = row;
@@ -228,7 +228,7 @@ mod tests {
             vec![StyledSpan::plain("> ab")],
             vec![StyledSpan::plain("  c")],
         ];
-        assert_eq!(drawn.place(&PanelLayout { rows, cursor: (1, 4) }), "\u{1b}[1A\r\u{1b}[4C");
+        assert_eq!(drawn.move_to_cursor(&PanelLayout { rows, cursor: (1, 4) }), "\u{1b}[1A\r\u{1b}[4C");
         assert_eq!(drawn.erase(80), "\u{1b}[1A\r\u{1b}[J");
         assert_eq!(drawn.erase(40), "\u{1b}[2A\r\u{1b}[J");
     }

@@ -1,4 +1,4 @@
-//! What a person is asked before the first conversation: which provider, its key, and which model.
+//! Questions before the first conversation: the provider, its key and the model.
 
 /// Most models that are listed.
 const MAX_LISTED_MODELS: usize = 12;
@@ -7,17 +7,17 @@ const MAX_LISTED_MODELS: usize = 12;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProviderOffer {
     pub(super) provider: String,
-    /// What is said of it in the list.
+    /// Its description in the list.
     pub(super) about: String,
-    /// The variable that its key is missing from.
+    /// The variable of its key, if the key is missing.
     pub(super) key: Option<String>,
-    /// The models that are known of it.
+    /// Its known models.
     pub(super) models: Vec<String>,
-    /// The one that is taken without an answer.
+    /// The default model.
     pub(super) default: Option<String>,
 }
 
-/// The questions, and how far the person has come.
+/// The questions and the current step.
 #[derive(Debug)]
 pub(super) struct SetupQuestions {
     offers: Vec<ProviderOffer>,
@@ -30,7 +30,7 @@ enum SetupStep {
     Key {
         offer: ProviderOffer,
     },
-    /// The key alone, since the model is chosen.
+    /// Only the key; the model is already chosen.
     OnlyKey {
         provider: String,
         variable: String,
@@ -45,7 +45,7 @@ enum SetupStep {
     },
 }
 
-/// A key that was typed.
+/// A key entered by the user.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct EnteredApiKey {
     pub(super) variable: String,
@@ -58,36 +58,36 @@ impl std::fmt::Debug for EnteredApiKey {
     }
 }
 
-/// What an answer led to.
+/// The result of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SetupAnswerResult {
     /// The next question.
     Next,
     /// The same question again, and why.
     Unclear(String),
-    /// Everything is known.
+    /// All questions are answered.
     Done(SetupAnswers),
 }
 
-/// What the person wants.
+/// All answers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SetupAnswers {
-    /// The demonstration, which needs no provider.
+    /// The demo, which needs no provider.
     Demo,
-    /// A key for the model that is chosen.
+    /// A key for the chosen model.
     Key(EnteredApiKey),
     /// A model.
     Model { spec: String, key: Option<EnteredApiKey>, save: SaveModel },
 }
 
-/// Whether the model is asked from now on.
+/// Whether to save the model as the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SaveModel {
     AsDefault,
     No,
 }
 
-/// Whether what is typed can be read on the screen.
+/// Whether input is visible on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputEcho {
     Shown,
@@ -95,22 +95,22 @@ pub(super) enum InputEcho {
 }
 
 impl SetupQuestions {
-    /// All three, with what can be chosen; the first is the default.
+    /// Asks all three questions with these offers; the first offer is the default.
     pub(super) fn new(offers: Vec<ProviderOffer>) -> SetupQuestions {
         SetupQuestions { offers, step: SetupStep::Provider }
     }
 
-    /// The key of a provider alone.
+    /// Asks only for the key of a provider.
     pub(super) fn only_key(provider: &str, variable: &str) -> SetupQuestions {
         let step = SetupStep::OnlyKey { provider: provider.into(), variable: variable.into() };
         SetupQuestions { offers: Vec::new(), step }
     }
 
-    /// What is shown above the question that is open.
+    /// The text above the current question.
     pub(super) fn question_lines(&self) -> Vec<String> {
         match &self.step {
             SetupStep::Provider => {
-                let head = "No model is chosen yet. Answer three questions to begin; Ctrl-C leaves.";
+                let head = "No model is chosen yet. Answer three questions to start; Ctrl-C leaves.";
                 let offers = self.offers.iter().map(|offer| (offer.provider.as_str(), offer.about.as_str()));
                 let demo = ("demo", "a scripted model repairs a sample project; needs no key");
                 let lines =
@@ -132,7 +132,7 @@ impl SetupQuestions {
         }
     }
 
-    /// What the line begins with.
+    /// The prompt of the input line.
     pub(super) fn prompt(&self) -> String {
         match &self.step {
             SetupStep::Provider => "provider [1]: ".into(),
@@ -152,7 +152,7 @@ impl SetupQuestions {
         }
     }
 
-    /// Takes the answer to the question that is open.
+    /// Takes the answer to the current question.
     pub(super) fn answer(&mut self, line: &str) -> SetupAnswerResult {
         let line = line.trim();
         let (step, answered) = match &self.step {
@@ -189,7 +189,7 @@ impl SetupQuestions {
         answered
     }
 
-    /// The offer that was meant; none for the demonstration, which is the last of the list.
+    /// Returns the chosen offer; none for the demo, which is last in the list.
     fn provider(&self, line: &str) -> Result<Option<ProviderOffer>, String> {
         let line = if line.is_empty() { "1" } else { line };
         let last = self.offers.len() + 1;
@@ -199,7 +199,7 @@ impl SetupQuestions {
             (Ok(number), None) if number == last => Ok(None),
             (Ok(number), None) if (1..last).contains(&number) => Ok(self.offers.get(number - 1).cloned()),
             (Err(_name), None) if line == "demo" => Ok(None),
-            (Ok(_) | Err(_), None) => Err(format!("type a number from 1 to {last}, or a name of the list")),
+            (Ok(_) | Err(_), None) => Err(format!("type a number from 1 to {last}, or a name from the list")),
         }
     }
 }
@@ -207,7 +207,7 @@ impl SetupQuestions {
 fn key_question_lines(provider: &str, variable: &str) -> Vec<String> {
     vec![
         format!("The API key of {provider}. It is not shown, and is used for this session only."),
-        format!("To keep it, set {variable} in the profile of your shell."),
+        format!("To keep it, set {variable} in your shell profile."),
     ]
 }
 
@@ -215,7 +215,7 @@ fn after_provider(offer: ProviderOffer) -> SetupStep {
     if offer.key.is_some() { SetupStep::Key { offer } } else { SetupStep::Model { offer, key: None } }
 }
 
-/// A key as it can be sent: one word of printable characters.
+/// Parses a key: one word of printable characters.
 fn parse_api_key(variable: &str, line: &str) -> Result<EnteredApiKey, String> {
     match line {
         "" => Err(format!("type or paste the key, or leave with Ctrl-C and set {variable}")),
@@ -226,7 +226,7 @@ fn parse_api_key(variable: &str, line: &str) -> Result<EnteredApiKey, String> {
     }
 }
 
-/// The model that was meant. A provider may have more than those that are known.
+/// Parses a model name or number. A provider may have more models than the known ones.
 fn parse_model(offer: &ProviderOffer, line: &str) -> Result<String, String> {
     let count = offer.models.len().min(MAX_LISTED_MODELS);
     let own = line.strip_prefix(&format!("{}/", offer.provider)).unwrap_or(line);

@@ -1,4 +1,4 @@
-//! What is said to Bosun rather than to the model: slash commands.
+//! Slash commands, which are for Bosun rather than the model.
 
 use protocol::PermissionMode;
 use runtime::SessionStart;
@@ -16,26 +16,26 @@ use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
 use crate::run;
 
-/// What can be pressed.
+/// Help for `/keys`.
 const KEYS: [(&str, &str); 14] = [
     ("Enter", "sends the message, or answers the question"),
     ("Alt-Enter, Ctrl-J, \\ Enter", "starts a new line"),
     ("Tab", "completes the name of a command"),
     ("Ctrl-C", "stops the turn, or clears the line; twice ends the session"),
     ("Ctrl-D", "leaves, on an empty line"),
-    ("Ctrl-O", "shows the last call whole, like /show"),
+    ("Ctrl-O", "shows the whole last call, like /show"),
     ("Ctrl-L", "draws the screen again"),
-    ("Up, Down, Ctrl-P, Ctrl-N", "earlier messages; one that begins with a blank is not kept"),
+    ("Up, Down, Ctrl-P, Ctrl-N", "earlier messages; those that start with a space are not kept"),
     ("Left, Right, Ctrl-B, Ctrl-F", "one character; with Ctrl or Alt, and Alt-B, Alt-F: one word"),
     ("Home, End, Ctrl-A, Ctrl-E", "the beginning and the end of the line"),
     ("Backspace, Delete", "removes one character"),
     ("Ctrl-W, Alt-Backspace", "removes the word before the cursor"),
-    ("Ctrl-U, Ctrl-K", "removes everything before, or behind, the cursor"),
+    ("Ctrl-U, Ctrl-K", "removes everything before, or after, the cursor"),
     ("Ctrl-Y", "puts back what was removed last"),
 ];
 
 impl Dialogue<'_> {
-    /// Does what a slash command asks for; nothing of that if the line is none.
+    /// Runs a slash command.
     pub(super) async fn command(&mut self, line: &str) -> Result<Option<DialogueEnd>, CliError> {
         self.terminal.editor.history().add(line);
         self.echo(MESSAGE_PROMPT, line);
@@ -49,13 +49,13 @@ impl Dialogue<'_> {
                 text.lines().for_each(|line| self.show_note(&escape_invisible(line)));
             }
             outcome @ (SlashOutcome::Refused(_) | SlashOutcome::Unknown { .. } | SlashOutcome::NotACommand) => {
-                self.show_error(&escape_invisible(&outcome.complaint().unwrap_or_default()));
+                self.show_error(&escape_invisible(&outcome.refusal().unwrap_or_default()));
             }
         }
         Ok(None)
     }
 
-    /// Does what was asked of Bosun. What cannot be done is told, and the dialogue goes on.
+    /// Runs a terminal command. Errors are shown, and the dialogue continues.
     pub(super) async fn perform(&mut self, command: ChatCommand) -> Option<DialogueEnd> {
         match command {
             ChatCommand::Exit => return Some(DialogueEnd::Leave(CommandExit::Success)),
@@ -81,7 +81,7 @@ impl Dialogue<'_> {
     pub(super) fn show_call(&mut self, ago: usize) {
         match self.feed.calls().full_rows(ago, self.columns()) {
             Some(rows) => self.show([StyledRow::new()].into_iter().chain(rows)),
-            None => self.show_note("there is no such call; /show 1 is the last one"),
+            None => self.show_note("no such call; /show 1 is the last one"),
         }
     }
 
@@ -104,14 +104,14 @@ impl Dialogue<'_> {
         self.show(self.asks.rows(AskDetail::Most, self.columns()));
     }
 
-    /// Goes on with another session, or with this one under other terms, if nothing is under way that would be lost.
+    /// Switches to another session, or to this one with other settings, unless running work would be lost.
     fn switch(&mut self, next: impl FnOnce(&Self) -> Result<PreparedChat, CliError>) -> Option<DialogueEnd> {
         let tasks = self.background();
         if self.is_busy() {
-            self.show_error("a turn is under way; wait for it, or stop it with Ctrl-C first");
+            self.show_error("a turn is running; wait for it, or stop it with Ctrl-C first");
         } else if tasks > 0 {
             self.show_error(&format!(
-                "what runs in the background ({tasks}) would be lost; wait for it, or have it stopped first"
+                "background tasks ({tasks}) would be lost; wait for them, or have them stopped first"
             ));
         } else {
             match next(self) {
@@ -129,13 +129,13 @@ impl Dialogue<'_> {
     fn with_session(&self, prefix: &str) -> Result<PreparedChat, CliError> {
         let id = run::find_session(&self.setup.home, prefix)?;
         if id == self.chat.session.id() {
-            return Err(CliError::usage("that is this session"));
+            return Err(CliError::usage("this session is already open"));
         }
-        open::expect_free(&self.setup.home, id)?;
-        // The session has its own folder, model and mode.
-        let permit = PermissionArgs { allow_all: false, permission_mode: None, ..self.args.permissions.clone() };
+        open::ensure_not_running(&self.setup.home, id)?;
+        // The session keeps its own folder, model and mode.
+        let permissions = PermissionArgs { allow_all: false, permission_mode: None, ..self.args.permissions.clone() };
         let mode = self.args.mode.without_session_mode();
-        let args = RunArgs { model: None, directory: None, permissions: permit, mode, ..self.args.clone() };
+        let args = RunArgs { model: None, directory: None, permissions, mode, ..self.args.clone() };
         PreparedChat::new(self.setup, &args, SessionStart::Resume(id), None)
     }
 
@@ -143,7 +143,7 @@ impl Dialogue<'_> {
         PreparedChat::new(self.setup, &self.own_args(), SessionStart::New, Some(self.chat.mode))
     }
 
-    /// The command line as it would be for what the session is now.
+    /// The arguments that match the current state of the session.
     fn own_args(&self) -> RunArgs {
         let (model, directory) = (self.chat.session.model(), self.chat.cwd.clone());
         let mode = self.args.mode.without_session_mode();

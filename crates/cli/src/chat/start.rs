@@ -1,4 +1,4 @@
-//! From the command line to a dialogue and back: one terminal, one session after the other.
+//! Starts conversations: one terminal, one session after the other.
 
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::model_setup::{self, ModelSetupOutcome};
@@ -10,7 +10,7 @@ use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::{demo, run};
 
-/// Talks until the person leaves. An `opening` is said first, as if it had been typed.
+/// Runs conversations until the user leaves. An `opening` is sent first, as if typed.
 pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Result<CommandExit, CliError> {
     let mut setup = Setup::read()?;
     setup.fetch_remote_catalog(args.directory.as_deref()).await;
@@ -25,14 +25,14 @@ pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Resu
         prepared => prepared?,
     };
     if let Err(error) = host::limits::raise_open_files() {
-        tracing::warn!(%error, "the limit of open files stays as it is");
+        tracing::warn!(%error, "cannot raise the limit of open files");
     }
-    // Before the terminal is taken over, so that what is wrong is told as usual.
+    // Before taking over the terminal, so that errors are printed as usual.
     let mut opened = prepared.open().await?;
-    let mut person = ChatTerminal::open(&setup)?;
+    let mut terminal = ChatTerminal::open(&setup)?;
     let mut before = None;
     loop {
-        let mut dialogue = Dialogue::begin(&setup, &args, &mut person, opened, before).await?;
+        let mut dialogue = Dialogue::begin(&setup, &args, &mut terminal, opened, before).await?;
         let end = dialogue.run(opening.take()).await?;
         before = Some(dialogue.leave(&end).await?);
         match end {

@@ -1,4 +1,4 @@
-//! The person at the terminal: keys in, rows out, and what the terminal tells the process.
+//! The terminal of a conversation: keys, screen, and signals.
 
 use std::io;
 
@@ -17,7 +17,7 @@ use crate::style::Style;
 /// SIGCONT, which has this number on every Linux but MIPS.
 pub(super) const SIGCONT: i32 = 18;
 
-/// A person at a terminal, for as long as the command lasts.
+/// The terminal, for as long as the command runs.
 #[derive(Debug)]
 pub(super) struct ChatTerminal {
     pub(super) screen: PanelScreen,
@@ -28,18 +28,18 @@ pub(super) struct ChatTerminal {
     continued: Listener,
 }
 
-/// What a person or the terminal did.
+/// An event of the terminal.
 #[derive(Debug)]
 pub(super) enum TerminalEvent {
-    /// Pressed a key.
+    /// A key press.
     Key(KeyPress),
-    /// Went away.
+    /// The terminal is gone.
     Closed,
-    /// Asked the process for something.
+    /// A signal to the process.
     Signal(RunSignal),
-    /// Made the terminal larger or smaller.
+    /// The terminal has a new size.
     Resized,
-    /// Let the process go on after it was stopped.
+    /// The process continues after it was stopped.
     Continued,
 }
 
@@ -62,7 +62,7 @@ impl ChatTerminal {
         })
     }
 
-    /// The next thing that the person does. Nothing is lost when the wait for it is given up.
+    /// Waits for the next event. Cancel-safe.
     pub(super) async fn next(&mut self) -> TerminalEvent {
         tokio::select! {
             biased;
@@ -73,7 +73,7 @@ impl ChatTerminal {
         }
     }
 
-    /// Whether more keys were pressed already.
+    /// Whether more keys are pending.
     pub(super) fn has_pending_keys(&self) -> bool {
         self.keyboard.has_keys()
     }

@@ -8,14 +8,14 @@ use crate::style::{Style, TextRole};
 /// How many columns a tab takes.
 const TAB: &str = "    ";
 
-/// A piece of text of one role. It holds nothing that could drive a terminal.
+/// A piece of text of one role, without terminal control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StyledSpan {
     pub(super) role: TextRole,
     text: String,
 }
 
-/// One row of a terminal, or a line that is yet to be wrapped.
+/// One row of a terminal, or a line before wrapping.
 pub(super) type StyledRow = Vec<StyledSpan>;
 
 impl StyledSpan {
@@ -32,7 +32,7 @@ impl StyledSpan {
     }
 }
 
-/// What the rows of a wrapped line begin with.
+/// The prefixes of the rows of a wrapped line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LinePrefix {
     pub(super) first: StyledRow,
@@ -40,14 +40,14 @@ pub(super) struct LinePrefix {
 }
 
 impl LinePrefix {
-    /// The first row as it is, the others set in by its width.
+    /// Prefixes the first row, and indents the others by its width.
     pub(super) fn hanging(first: StyledSpan) -> LinePrefix {
         let rest = StyledSpan::plain(&" ".repeat(first.width()));
         LinePrefix { first: vec![first], rest: vec![rest] }
     }
 
-    /// Every row alike.
-    pub(super) fn same(span: StyledSpan) -> LinePrefix {
+    /// Prefixes every row.
+    pub(super) fn repeated(span: StyledSpan) -> LinePrefix {
         LinePrefix { first: vec![span.clone()], rest: vec![span] }
     }
 }
@@ -67,12 +67,12 @@ pub(super) fn role_pieces(row: StyledRow) -> Vec<(TextRole, String)> {
     row.into_iter().map(|span| (span.role, span.text)).collect()
 }
 
-/// A row as the terminal takes it.
+/// A row as terminal output.
 pub(super) fn paint(row: &StyledRow, style: Style) -> String {
     row.iter().map(|span| style.paint(span.role, &span.text)).collect()
 }
 
-/// As much of a text as fits, with a mark if that is not all.
+/// Shortens a text to fit, with an ellipsis if it is cut.
 pub(super) fn truncate(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -90,7 +90,7 @@ pub(super) fn truncate(text: &str, columns: usize) -> String {
     cut
 }
 
-/// The first rows that have so many characters together, the last of them in part, and how many bytes are left out.
+/// Keeps the first `most` characters of some rows; returns them and the number of omitted bytes.
 pub(super) fn clip(rows: Vec<StyledRow>, most: usize) -> (Vec<StyledRow>, usize) {
     let (mut clipped, mut left, mut rest) = (Vec::new(), most, 0);
     for row in rows {
@@ -117,7 +117,7 @@ pub(super) fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Ve
     page.end()
 }
 
-/// Cuts a line into rows wherever they are full, and keeps every blank of it.
+/// Cuts a line into full rows, and keeps every space.
 pub(super) fn hard_wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
     let mut page = StyledRowBuilder::new(columns, lead);
     for span in line {
@@ -126,7 +126,7 @@ pub(super) fn hard_wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) 
     page.end()
 }
 
-/// Letters that stand together, and how many blanks come before them.
+/// A word, and the number of spaces before it.
 #[derive(Debug, Default)]
 struct SpacedWord {
     blanks: usize,
@@ -151,20 +151,20 @@ fn split_words(line: &[StyledSpan]) -> Vec<SpacedWord> {
     words
 }
 
-/// Rows that are being filled.
+/// Fills rows.
 struct StyledRowBuilder<'a> {
     columns: usize,
     lead: &'a LinePrefix,
     rows: Vec<StyledRow>,
     row: StyledRow,
     used: usize,
-    /// Whether the row holds nothing but its lead.
+    /// Whether the row has nothing but its prefix.
     fresh: bool,
 }
 
 impl StyledRowBuilder<'_> {
     fn new(columns: usize, lead: &LinePrefix) -> StyledRowBuilder<'_> {
-        // A lead that leaves no room is left out.
+        // A prefix must leave room for text.
         let columns = columns.max(row_width(&lead.first).max(row_width(&lead.rest)) + 2);
         StyledRowBuilder {
             columns,

@@ -1,4 +1,4 @@
-//! What the person sees of a dialogue.
+//! Draws a dialogue.
 
 use std::time::Instant;
 
@@ -7,10 +7,10 @@ use super::panel::Panel;
 use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
 use crate::style::TextRole;
 
-/// What a line for the model begins with.
+/// The prompt of a message to the model.
 pub(super) const MESSAGE_PROMPT: &str = "> ";
 
-/// Most rows that are shown of what the person wrote.
+/// Most rows shown of a message of the user.
 const MAX_ECHO_ROWS: usize = 12;
 
 impl Dialogue<'_> {
@@ -22,37 +22,37 @@ impl Dialogue<'_> {
         self.terminal.screen.show(rows);
     }
 
-    /// Tells something in passing.
-    pub(super) fn show_note(&mut self, words: &str) {
+    /// Shows a note.
+    pub(super) fn show_note(&mut self, text: &str) {
         let rows = wrap(
-            &[StyledSpan::new(TextRole::Dim, words)],
+            &[StyledSpan::new(TextRole::Dim, text)],
             self.columns(),
             &LinePrefix::hanging(StyledSpan::plain("  ")),
         );
         self.show(rows);
     }
 
-    /// Tells what went wrong.
-    pub(super) fn show_error(&mut self, words: &str) {
+    /// Shows an error.
+    pub(super) fn show_error(&mut self, text: &str) {
         let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! "));
-        let rows = wrap(&[StyledSpan::new(TextRole::Bad, words)], self.columns(), &lead);
+        let rows = wrap(&[StyledSpan::new(TextRole::Bad, text)], self.columns(), &lead);
         self.show(rows);
     }
 
-    /// Keeps what was typed on the screen. A dumb terminal has done that by itself.
+    /// Keeps the typed line on the screen. A dumb terminal does that by itself.
     pub(super) fn echo(&mut self, prompt: &str, text: &str) {
         if !self.terminal.screen.is_dumb() {
             self.quote(prompt, text);
         }
     }
 
-    /// Shows what a person wrote.
+    /// Shows a line of the user.
     pub(super) fn quote(&mut self, prompt: &str, text: &str) {
         if prompt == MESSAGE_PROMPT {
             self.show([StyledRow::new()]);
         }
         let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Accent, prompt));
-        let rest = LinePrefix::same(StyledSpan::plain(&" ".repeat(prompt.len())));
+        let rest = LinePrefix::repeated(StyledSpan::plain(&" ".repeat(prompt.len())));
         let lines = text.trim_end().split('\n').enumerate();
         let mut rows: Vec<StyledRow> = lines
             .take(MAX_ECHO_ROWS + 1)
@@ -63,7 +63,7 @@ impl Dialogue<'_> {
         if rows.len() > MAX_ECHO_ROWS {
             rows.truncate(MAX_ECHO_ROWS);
             let more = text.trim_end().split('\n').count();
-            rows.push(vec![StyledSpan::new(TextRole::Dim, &format!("  … {more} lines in all"))]);
+            rows.push(vec![StyledSpan::new(TextRole::Dim, &format!("  … {more} lines in total"))]);
         }
         self.show(rows);
     }
@@ -78,21 +78,21 @@ impl Dialogue<'_> {
         let notes = self.notes(columns);
         let draft = self.terminal.editor.draft();
         let panel = Panel { tail: self.feed.tail(columns), notes, prompt, draft };
-        let laid = panel.layout(self.terminal.screen.size());
-        self.terminal.screen.draw(&laid, ready.then_some(prompt));
+        let layout = panel.layout(self.terminal.screen.size());
+        self.terminal.screen.draw(&layout, ready.then_some(prompt));
     }
 
     fn notes(&self, columns: usize) -> Vec<StyledRow> {
-        let dim = |words: &str| wrap(&[StyledSpan::new(TextRole::Dim, words)], columns, &LinePrefix::default());
+        let dim = |text: &str| wrap(&[StyledSpan::new(TextRole::Dim, text)], columns, &LinePrefix::default());
         if !self.asks.is_empty() {
             return self.asks.hint(columns);
         }
         match (self.hint, self.is_busy(), self.background()) {
             (Some(hint), ..) => dim(hint),
             (None, true, _) => {
-                let stops = " (Ctrl-C stops)";
-                let status = self.feed.status(Instant::now(), columns.saturating_sub(stops.len() + 2));
-                dim(&format!("… {status}{stops}"))
+                let suffix = " (Ctrl-C stops)";
+                let status = self.feed.status(Instant::now(), columns.saturating_sub(suffix.len() + 2));
+                dim(&format!("… {status}{suffix}"))
             }
             (None, false, 0) => Vec::new(),
             (None, false, 1) => dim("1 task runs in the background"),

@@ -1,4 +1,4 @@
-//! Checkouts as a table.
+//! `bosun checkouts`: a table of checkouts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::Setup;
 
-/// Most files whose sizes are summed up.
+/// Most entries that are counted for a size.
 const MAX_SIZED_ENTRIES: usize = 100_000;
 
 #[derive(Serialize)]
@@ -23,7 +23,7 @@ struct CheckoutRow {
     name: String,
     state: &'static str,
     path: PathBuf,
-    /// The commit that keeps its work, and the ref that keeps the commit.
+    /// The commit that holds its work, and the ref that keeps the commit.
     commit: Option<String>,
     pinned: Option<String>,
     repository: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
         return Ok(CommandExit::Success);
     }
     if rows.is_empty() {
-        print::note("no checkouts; agents with `isolation: worktree` make them");
+        print::note("no checkouts; agents with `isolation: worktree` create them");
     }
     for CheckoutRow { task, state, name, commit, bytes, path, .. } in &rows {
         let commit = commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or("-");
@@ -83,14 +83,14 @@ fn trash_row(setup: &Setup, trashed: &TrashedCheckout) -> CheckoutRow {
     }
 }
 
-/// The bytes of the files in a folder, no link being followed.
+/// Sums the file sizes of a folder without following links.
 pub(crate) fn folder_size(folder: &Path) -> u64 {
-    let (mut open, mut bytes, mut looks) = (vec![folder.to_owned()], 0, 0);
+    let (mut open, mut bytes, mut entries) = (vec![folder.to_owned()], 0, 0);
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            looks += 1;
+            entries += 1;
             match entry.metadata() {
-                Ok(found) if found.is_dir() && looks < MAX_SIZED_ENTRIES => open.push(entry.path()),
+                Ok(found) if found.is_dir() && entries < MAX_SIZED_ENTRIES => open.push(entry.path()),
                 Ok(found) => bytes += found.len(),
                 Err(_gone) => {}
             }

@@ -20,7 +20,7 @@ pub(crate) fn perform(args: &CheckoutsArgs) -> Result<CommandExit, CliError> {
     }
 }
 
-/// Git, for what is done in Bosun's home and in the repositories that checkouts were made from.
+/// Git for Bosun's home and for the repositories that checkouts were made from.
 pub(crate) fn git_in_home(setup: &Setup) -> Git {
     let guardian = Guardian::new("/proc/self/exe".into());
     let known = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name.into(), setup.env.text(name)?.into())));
@@ -29,10 +29,10 @@ pub(crate) fn git_in_home(setup: &Setup) -> Git {
 
 fn remove(setup: &Setup, ids: &[String]) -> Result<CommandExit, CliError> {
     let all = Checkout::all(&git_in_home(setup), &setup.home);
-    // All of them are found before the first is moved.
+    // Find all of them before moving the first.
     let found = ids.iter().map(|id| find_by_prefix(id, &all, |checkout| checkout.id().task.to_string()));
     for checkout in found.collect::<Result<Vec<_>, CliError>>()? {
-        match checkout.clone().trash(&setup.home, SystemClock.now(), "removed by hand") {
+        match checkout.clone().trash(&setup.home, SystemClock.now(), "removed by the user") {
             Ok(DiscardOutcome::Trashed { name, .. }) => {
                 print::output(format_args!("{}  in the trash as {name}", checkout.id().task));
             }
@@ -52,7 +52,7 @@ fn restore(setup: &Setup, id: &str) -> Result<CommandExit, CliError> {
     Ok(CommandExit::Success)
 }
 
-/// The one that is meant.
+/// Finds the item with this id or id prefix.
 fn find_by_prefix<'a, T>(given: &str, all: &'a [T], id: impl Fn(&T) -> String) -> Result<&'a T, CliError> {
     let fits = |one: &&T| {
         id(one) == given || id(one).trim_start_matches("task-").starts_with(given.trim_start_matches("task-"))
@@ -62,6 +62,6 @@ fn find_by_prefix<'a, T>(given: &str, all: &'a [T], id: impl Fn(&T) -> String) -
     match fitting[..] {
         [one] if !given.is_empty() => Ok(one),
         [] | [_] => Err(CliError::usage(format!("there is no checkout `{given}`")).with_hint(hint)),
-        _ => Err(CliError::usage(format!("`{given}` is the beginning of {} ids", fitting.len())).with_hint(hint)),
+        _ => Err(CliError::usage(format!("{} ids begin with `{given}`", fitting.len())).with_hint(hint)),
     }
 }

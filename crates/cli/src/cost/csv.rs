@@ -1,4 +1,4 @@
-//! The sums as comma-separated values.
+//! Sums as comma-separated values.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::sum::{CostKey, CostSum, CostTotals};
 
 const HEADER: &str = "name,session,turns,input,cache_read,cache_write,output,unanswered_tokens,tokens,cost_usd\n";
 
-/// A line for each sum, and one for the total.
+/// Writes a line for each sum, and one for the total.
 pub(super) fn to_csv(sums: &CostTotals) -> String {
     let mut text = HEADER.to_owned();
     for (key, sum) in &sums.lines {
@@ -17,9 +17,9 @@ pub(super) fn to_csv(sums: &CostTotals) -> String {
 }
 
 fn line(text: &mut String, key: &CostKey, sum: &CostSum) {
-    let CostSum { turns, usage, spent, lost, .. } = sum;
+    let CostSum { turns, usage, spent, unanswered: lost, .. } = sum;
     let session = key.session.map(|session| session.to_string()).unwrap_or_default();
-    // Empty where it is not known: a spreadsheet would take any word for nothing.
+    // Empty if unknown: a spreadsheet would count any text as zero.
     let money = sum.money().micros().map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
     // Writing to a string cannot fail.
     let _always = writeln!(
@@ -36,7 +36,7 @@ fn line(text: &mut String, key: &CostKey, sum: &CostSum) {
     );
 }
 
-/// A name as one cell. What a spreadsheet would take for a formula is made a text.
+/// A name as one cell. A name that a spreadsheet would read as a formula becomes text.
 fn quoted(name: &str) -> String {
     let plain: String = name.chars().filter(|c| !c.is_control()).collect();
     let guard = if plain.starts_with(['=', '+', '-', '@']) { "'" } else { "" };

@@ -1,4 +1,4 @@
-//! `bosun cost`: what sessions spent, from the index; from their own rows where only a part is wanted.
+//! `bosun cost`: spending of sessions, from the index, or from their own files if only a part is wanted.
 
 mod csv;
 mod sum;
@@ -44,8 +44,8 @@ pub(crate) fn print_costs(args: &CostArgs) -> Result<CommandExit, CliError> {
     Ok(exit)
 }
 
-/// Adds what the index knows. Gives the sessions whose own files have to be read: those that were named, and those of
-/// which only a part is wanted.
+/// Adds the spending in the index. Returns the sessions whose own files must be read: named ones, and those of which
+/// only a part is wanted.
 fn add_indexed(
     home: &Home,
     args: &CostArgs,

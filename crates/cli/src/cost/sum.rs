@@ -1,4 +1,4 @@
-//! Adds up. Every line is a sum of turns, and the total is the sum of the lines.
+//! Sums of spending. Every line is a sum of turns, and the total is the sum of the lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::today::DailySpending;
 use crate::args::CostGrouping;
 use crate::money::Money;
 
-/// Everything that was spent, line by line.
+/// All spending, line by line.
 #[derive(Debug)]
 pub(super) struct CostTotals {
     pub(super) by: CostGrouping,
@@ -18,22 +18,22 @@ pub(super) struct CostTotals {
     pub(super) total: CostSum,
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CostKey {
     /// A model, an agent, a session's title or a task's path.
     pub(super) name: String,
-    /// The session, where a line is about one.
+    /// The session, if a line belongs to one.
     pub(super) session: Option<SessionId>,
 }
 
-/// What some turns came to.
+/// The sum of some turns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CostSum {
     pub(super) turns: u64,
     pub(super) usage: Usage,
     pub(super) spent: Cost,
-    pub(super) lost: Cost,
+    pub(super) unanswered: Cost,
     /// Whether some of it has no price.
     unpriced: bool,
     answered: BTreeSet<String>,
@@ -62,8 +62,8 @@ impl CostTotals {
             CostGrouping::Agent => "agent",
             CostGrouping::Task => "task",
         };
-        let lines = self.lines.iter().map(|(key, sum)| sum.written(Some(key))).collect();
-        CostReport { by, since_at: since, lines, total: self.total.written(None), today }
+        let lines = self.lines.iter().map(|(key, sum)| sum.to_row(Some(key))).collect();
+        CostReport { by, since_at: since, lines, total: self.total.to_row(None), today }
     }
 }
 
@@ -72,7 +72,7 @@ impl CostSum {
         self.turns += spending.turns;
         self.usage = self.usage.plus(spending.usage);
         self.spent = self.spent.plus(spending.cost);
-        self.lost = self.lost.plus(spending.lost);
+        self.unanswered = self.unanswered.plus(spending.lost);
         self.unpriced |= !spending.priced;
         self.answered.extend(spending.reported_model.clone());
     }
@@ -81,22 +81,22 @@ impl CostSum {
         Money::new(self.spent.micros, !self.unpriced)
     }
 
-    /// The money that is known, if there is more that is not.
+    /// The known part of the cost, if another part is unknown.
     pub(super) fn known_part(&self) -> Option<Money> {
         (self.unpriced && self.spent.micros > 0).then_some(Money::Known(self.spent.micros))
     }
 
-    fn written<'a>(&'a self, about: Option<&'a CostKey>) -> CostRow<'a> {
+    fn to_row<'a>(&'a self, key: Option<&'a CostKey>) -> CostRow<'a> {
         CostRow {
-            name: about.map(|key| &*key.name),
-            session: about.and_then(|key| key.session),
+            name: key.map(|key| &*key.name),
+            session: key.and_then(|key| key.session),
             turns: self.turns,
             usage: self.usage,
-            unanswered_tokens: self.lost.tokens,
+            unanswered_tokens: self.unanswered.tokens,
             tokens: self.spent.tokens,
             cost_usd: self.money(),
             cost_micros: self.money().micros(),
-            unanswered_micros: self.lost.micros,
+            unanswered_micros: self.unanswered.micros,
             answered: &self.answered,
         }
     }
@@ -119,18 +119,18 @@ struct CostRow<'a> {
     /// A model, an agent, a session's title or a task's path; absent in the total.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    /// The session, where a line is about one.
+    /// The session, if a line belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<SessionId>,
     turns: u64,
     usage: Usage,
-    /// What questions without an answer are counted as; `usage` and these make `tokens`.
+    /// Tokens charged for requests without an answer; `usage` and these make `tokens`.
     unanswered_tokens: u64,
     tokens: u64,
     /// All of it; null when some of it has no price.
     cost_usd: Money,
     cost_micros: Option<u64>,
-    /// The part of it that questions without an answer are counted as.
+    /// The part charged for requests without an answer.
     unanswered_micros: u64,
     /// The models that answered, as their providers named them.
     answered: &'a BTreeSet<String>,
@@ -179,7 +179,7 @@ mod tests {
             let spent = lines.values().fold(Cost::ZERO, |sum, line| sum.plus(line.spent));
             let usage = lines.values().fold(Usage::default(), |sum, line| sum.plus(line.usage));
             assert_eq!((spent, usage), (total.spent, total.usage), "{by:?}");
-            assert_eq!(total.usage.total() + total.lost.tokens, total.spent.tokens, "{by:?}");
+            assert_eq!(total.usage.total() + total.unanswered.tokens, total.spent.tokens, "{by:?}");
             assert_eq!((total.turns, total.money()), (3, Money::Unknown));
         }
     }

@@ -1,4 +1,4 @@
-//! The sums as a table.
+//! Sums as a table.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -9,10 +9,10 @@ use crate::print;
 
 const HEADERS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
 
-/// A name keeps so many columns, however narrow the terminal is.
+/// Least width of a name on a narrow terminal.
 const MIN_NAME_WIDTH: usize = 12;
 
-/// Prints the sums, the most tokens first.
+/// Prints the sums, most tokens first.
 pub(super) fn print_table(sums: &CostTotals) {
     if sums.lines.is_empty() {
         print::note("nothing was spent");
@@ -23,14 +23,14 @@ pub(super) fn print_table(sums: &CostTotals) {
     let mut rows = vec![(heading(sums.by).to_owned(), HEADERS.map(str::to_owned))];
     rows.extend(lines.into_iter().map(|(key, sum)| (name(key), cells(sum))));
     rows.push(("total".to_owned(), cells(&sums.total)));
-    for line in aligned(&rows, print::width()) {
+    for line in align_rows(&rows, print::width()) {
         print::output(line);
     }
-    if sums.total.lost.tokens > 0 {
-        print::note("unanswered: what questions that were cut are counted as; nobody knows what they used");
+    if sums.total.unanswered.tokens > 0 {
+        print::note("unanswered: estimated tokens of requests that were cut off; their real usage is unknown");
     }
     if sums.total.money() == Money::Unknown {
-        print::note("unknown: a model has no price; config.toml gives one: [providers.NAME.models.\"MODEL\"]");
+        print::note("unknown: a model has no price; set one in config.toml: [providers.NAME.models.\"MODEL\"]");
     }
 }
 
@@ -50,15 +50,15 @@ fn name(key: &CostKey) -> String {
 
 fn cells(sum: &CostSum) -> [String; 7] {
     let usage = sum.usage;
-    let counts = [sum.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, sum.lost.tokens];
+    let counts = [sum.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, sum.unanswered.tokens];
     let [turns, input, read, write, output, lost] = counts.map(|count| count.to_string());
     let money = sum.known_part().map_or_else(|| sum.money().to_string(), |known| format!("{known} + unknown"));
     [turns, input, read, write, output, lost, money]
 }
 
-/// Names to the left, numbers to the right, each column as wide as its widest cell. Where the terminal is too narrow,
-/// names are cut and numbers never.
-fn aligned(rows: &[(String, [String; 7])], columns: Option<usize>) -> Vec<String> {
+/// Aligns names left and numbers right, each column as wide as its widest cell. On a narrow terminal, names are cut and
+/// numbers are not.
+fn align_rows(rows: &[(String, [String; 7])], columns: Option<usize>) -> Vec<String> {
     let width = |text: &String| text.width();
     let first = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
     let widths: [usize; 7] =
@@ -80,11 +80,11 @@ mod tests {
     fn a_narrow_terminal_takes_from_the_names_and_never_from_the_numbers() {
         let cells = ["1", "2", "3", "4", "5", "6", "$0.123456"].map(str::to_owned);
         let rows = [("anthropic/a-model-with-a-long-name".to_owned(), cells.clone()), ("日本語".to_owned(), cells)];
-        let wide = aligned(&rows, None);
+        let wide = align_rows(&rows, None);
         assert!(wide[0].starts_with("anthropic/a-model-with-a-long-name  1  2"), "{wide:?}");
-        let narrow = aligned(&rows, Some(50));
+        let narrow = align_rows(&rows, Some(50));
         assert!(narrow.iter().all(|line| line.width() == 50 && line.ends_with("$0.123456")), "{narrow:?}");
         assert!(narrow[0].starts_with("anthropic/a-model-wi…"), "{narrow:?}");
-        assert!(aligned(&rows, Some(10))[0].starts_with("anthropic/a…  1"));
+        assert!(align_rows(&rows, Some(10))[0].starts_with("anthropic/a…  1"));
     }
 }

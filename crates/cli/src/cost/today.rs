@@ -1,4 +1,4 @@
-//! What was spent today by all sessions together, and what may be.
+//! Spending of all sessions today, and its limit.
 
 use host::Home;
 use kernel::day::{Day, DayLedger};
@@ -9,12 +9,12 @@ use store::{BucketStore, StoreError};
 use crate::money::Money;
 use crate::print;
 
-/// What was spent today. Days are those of UTC.
+/// Spending of today, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DailySpending {
     spent_usd: Money,
-    /// `budget.day-usd`; null when no day has a limit.
+    /// `budget.day-usd`; null without a limit.
     limit_usd: Option<Money>,
     /// When the next day begins.
     ends_at: Timestamp,
@@ -25,13 +25,13 @@ impl DailySpending {
         let (buckets, day) = (BucketStore::open_to_read(home)?, Day::of(now));
         let spent = match buckets.read(BucketStore::DAYS)? {
             Some(state) => serde_json::from_str::<DayLedger>(&state).unwrap_or_default().spent(day),
-            // As the next run will count it.
+            // As the next run counts it.
             None => buckets.spent_since(home, day.start())?,
         };
         Ok(DailySpending { spent_usd: Money::Known(spent), limit_usd: limit.map(Money::Known), ends_at: day.end() })
     }
 
-    /// Says how much of the limit is used, if there is one.
+    /// Prints how much of the limit is used, if there is one.
     pub(super) fn show(self) {
         let DailySpending { spent_usd, limit_usd, ends_at } = self;
         if let Some(limit) = limit_usd {

@@ -1,5 +1,5 @@
-//! The demo's folder: `project` is the sample, `plan.yaml` what is to be done, `fix.yaml` the scripted model, and `home`
-//! a `BOSUN_HOME` of its own.
+//! The demo's folder: `project` is the sample, `plan.yaml` the plan, `fix.yaml` the scripted model, and `home` a
+//! `BOSUN_HOME` of its own.
 
 use std::fs;
 use std::io;
@@ -9,11 +9,11 @@ use host::{Home, HomeError};
 
 use crate::error::CliError;
 
-/// The scripted model, and the plan that its workers work by.
+/// The scripted model and the plan of the fleet.
 const SCRIPT: &str = include_str!("fix.yaml");
 const PLAN: &str = include_str!("plan.yaml");
 
-/// The sample as the workers find it.
+/// The sample in its initial state.
 const SAMPLE: [(&str, &str); 5] = [
     ("README.md", include_str!("sample/README.md")),
     ("lib/dates.sh", include_str!("sample/lib/dates.sh")),
@@ -22,14 +22,14 @@ const SAMPLE: [(&str, &str); 5] = [
     ("tests/run.sh", include_str!("sample/tests/run.sh")),
 ];
 
-/// A folder with everything the demo needs and makes.
+/// The folder with all files of the demo.
 #[derive(Debug)]
 pub(super) struct DemoFolder {
     root: PathBuf,
 }
 
 impl DemoFolder {
-    /// Makes the folder: `given`, which must be new or empty, or a temporary one that stays.
+    /// Creates the folder: `given`, which must be new or empty, or a temporary one that is kept.
     pub(super) fn make(given: Option<&Path>) -> Result<DemoFolder, CliError> {
         require_shell()?;
         let root = match given {
@@ -62,7 +62,7 @@ impl DemoFolder {
         match Home::open(self.home()) {
             Ok(_) => Ok(()),
             Err(HomeError::TooLong { path, most }) => Err(CliError::usage(format!(
-                "{} is longer than {most} bytes, too long for a socket in it",
+                "{} is longer than {most} bytes, which is too long for a socket path",
                 path.display()
             ))
             .with_hint("choose a shorter path with --dir DIR")),
@@ -86,7 +86,7 @@ fn require_shell() -> Result<(), CliError> {
     if Path::new("/bin/sh").exists() {
         return Ok(());
     }
-    Err(CliError::usage("there is no /bin/sh, which the sample is written for").with_hint("install a POSIX shell"))
+    Err(CliError::usage("the sample needs /bin/sh, which does not exist").with_hint("install a POSIX shell"))
 }
 
 fn make_empty(path: &Path) -> Result<PathBuf, CliError> {
@@ -94,7 +94,7 @@ fn make_empty(path: &Path) -> Result<PathBuf, CliError> {
     fs::create_dir_all(path).map_err(failed)?;
     if fs::read_dir(path).map_err(failed)?.next().is_some() {
         return Err(CliError::usage(format!("{} is not empty", path.display()))
-            .with_hint("give --dir a new or empty folder; without it the demo makes a temporary one"));
+            .with_hint("give --dir a new or empty folder; without it, the demo creates a temporary one"));
     }
     path.canonicalize().map_err(failed)
 }
@@ -106,7 +106,7 @@ fn make_temporary() -> Result<PathBuf, CliError> {
 }
 
 fn unusable(path: &Path, error: &dyn std::error::Error) -> CliError {
-    CliError::usage(format!("cannot make the sample in {}: {error}", path.display()))
+    CliError::usage(format!("cannot create the sample in {}: {error}", path.display()))
         .with_hint("choose a folder that you can write to with --dir DIR")
 }
 

@@ -1,4 +1,4 @@
-//! The sample as a git repository with one commit, and what the fleet made of it.
+//! The sample as a git repository: its first commit, and the work of the fleet.
 
 use git::{Git, GitError};
 
@@ -8,12 +8,12 @@ use crate::doctor;
 #[derive(Debug)]
 pub(super) struct SampleHistory {
     git: Git,
-    /// The commit that the fleet began with.
+    /// The commit that the fleet started from.
     base: String,
 }
 
 impl SampleHistory {
-    /// Makes the folder of `git` a repository whose one commit is everything in it; or says why that cannot be.
+    /// Makes the folder of `git` a repository with one commit of all its files, or returns why that failed.
     pub(super) async fn begin(git: Git) -> Result<SampleHistory, String> {
         let version = git.text(&["--version"]).await.map_err(|error| error.to_string())?;
         let version = version.trim_start_matches("git version ");
@@ -24,21 +24,21 @@ impl SampleHistory {
         Ok(SampleHistory { git, base })
     }
 
-    /// The commits, as a graph.
+    /// Returns the commits as a graph.
     pub(super) async fn graph(&self) -> Result<String, GitError> {
         self.git.text(&["log", "--graph", "--oneline", "--no-color", "--no-decorate"]).await
     }
 
-    /// What is different from how the fleet found it.
+    /// Returns the diff since the first commit.
     pub(super) async fn changes(&self) -> Result<String, GitError> {
         self.git.text(&["diff", "--no-color", "--no-ext-diff", &self.base, "HEAD"]).await
     }
 }
 
-/// Commits everything, by an identity that only this repository knows; the commit's id.
+/// Commits everything with an identity local to this repository; returns the commit id.
 async fn commit(git: &Git) -> Result<String, GitError> {
     let steps: [&[&str]; 5] = [
-        // No template of the user's brings hooks along.
+        // No template of the user, which could bring hooks.
         &["init", "--quiet", "--template=", "--initial-branch=main"],
         &["config", "user.name", "Bosun demo"],
         &["config", "user.email", "demo@localhost"],

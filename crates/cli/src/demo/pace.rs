@@ -1,4 +1,4 @@
-//! A model that thinks for a moment before it answers, so that people can follow.
+//! A model that pauses before each answer, so that users can follow.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use model::{Deltas, Model, ModelFacts, ModelRequest};
 
 use crate::args::DemoArgs;
 
-/// How fast the demo goes.
+/// Speed of the demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DemoPace {
-    /// As fast as it can.
+    /// Without pauses.
     Fast,
-    /// So that a person can read along.
+    /// Slow enough to read along.
     Readable,
 }
 
-/// Nobody reads along in a pipe.
+/// The pace for these arguments; nobody reads along in a pipe.
 pub(super) fn pace_for(args: &DemoArgs) -> DemoPace {
     if args.fast || !std::io::stdout().is_terminal() { DemoPace::Fast } else { DemoPace::Readable }
 }
 
 impl DemoPace {
-    /// The model at this pace.
+    /// Wraps the model to run at this pace.
     pub(super) fn apply(self, model: Arc<dyn Model>) -> Arc<dyn Model> {
         match self {
             DemoPace::Fast => model,

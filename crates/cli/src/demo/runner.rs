@@ -1,4 +1,4 @@
-//! Runs the demo: a fleet like any other, in the sample's folder, with a home of its own.
+//! Runs the demo: an ordinary fleet in the sample's folder, with its own home.
 
 use std::ffi::OsString;
 
@@ -17,23 +17,23 @@ use crate::exit::CommandExit;
 use crate::fleet;
 use crate::setup::Setup;
 
-/// How the plan and the model are named from the project's folder.
+/// The plan and the model, relative to the project's folder.
 pub(super) const PLAN: &str = "../plan.yaml";
 pub(super) const MODEL: &str = "script/../fix.yaml";
 
-/// Everything is in place for the run.
+/// A demo that is ready to run.
 #[derive(Debug)]
 pub(super) struct DemoRunner {
     env: Env,
     settings: SessionSettings,
     work: FleetWorkArgs,
     args: RunArgs,
-    /// The sample's history, or why there is none.
-    pub(super) history: Result<SampleHistory, String>,
+    /// The sample's git history, or why there is none.
+    pub(super) git_history: Result<SampleHistory, String>,
 }
 
 impl DemoRunner {
-    /// Wires the run as the command line would.
+    /// Sets up the run as the command line would.
     pub(super) async fn prepare(folder: &DemoFolder, pace: DemoPace) -> Result<DemoRunner, CliError> {
         let setup = Setup::with_home_at(Env::read(), folder.home())?;
         let (_, args) = parse_fleet_args(folder, &[])?;
@@ -43,10 +43,10 @@ impl DemoRunner {
         let history = SampleHistory::begin(Git::new(guardian, &settings.cwd, &settings.env)).await;
         let isolation: &[&str] = if history.is_ok() { &["--merge"] } else { &["--isolation", "none"] };
         let (work, args) = parse_fleet_args(folder, isolation)?;
-        Ok(DemoRunner { env: setup.env, settings, work, args, history })
+        Ok(DemoRunner { env: setup.env, settings, work, args, git_history: history })
     }
 
-    /// Runs the fleet, which is shown as it works, and tells how it ended.
+    /// Runs the fleet with live progress, and returns how it ended.
     pub(super) async fn run_fleet(&self) -> Result<CommandExit, CliError> {
         let plan = self.settings.cwd.join(PLAN);
         fleet::run_plan(&plan, &self.work, self.args.clone(), self.settings.clone(), &self.env).await
@@ -61,14 +61,14 @@ impl DemoRunner {
         let mut output = Vec::new();
         let ended = tools::follow(&mut process, |bytes| output.extend_from_slice(bytes)).await;
         let status = ended.map_err(CliError::failed)?.status;
-        let verdict = String::from_utf8_lossy(&output).lines().last().unwrap_or_default().to_owned();
-        Ok(SampleTestResult { status, last_line: verdict })
+        let last_line = String::from_utf8_lossy(&output).lines().last().unwrap_or_default().to_owned();
+        Ok(SampleTestResult { status, last_line })
     }
 }
 
-/// The fleet as somebody would type it.
+/// Parses the command line that a user would type for the fleet.
 fn parse_fleet_args(folder: &DemoFolder, isolation: &[&str]) -> Result<(FleetWorkArgs, RunArgs), CliError> {
-    let words: [OsString; 11] = [
+    let args: [OsString; 11] = [
         "bosun".into(),
         "fleet".into(),
         "run".into(),
@@ -78,17 +78,17 @@ fn parse_fleet_args(folder: &DemoFolder, isolation: &[&str]) -> Result<(FleetWor
         "--model".into(),
         MODEL.into(),
         "--allow-all".into(),
-        // Rules of the user's own could keep the sample from being repaired.
+        // Rules of the user could prevent the repair of the sample.
         "--setting-sources".into(),
         "local".into(),
     ];
-    let words = words.into_iter().chain(isolation.iter().map(OsString::from));
-    let args = CliArgs::try_parse_from(words).map_err(CliError::failed)?;
+    let args = args.into_iter().chain(isolation.iter().map(OsString::from));
+    let args = CliArgs::try_parse_from(args).map_err(CliError::failed)?;
     match args.command {
         Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Run { work, run, .. }), .. })) => {
             Ok((work, *run))
         }
-        _other => Err(CliError::failed("the demo cannot be typed")),
+        _other => Err(CliError::failed("the command line of the demo is not a fleet run")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is left when the demo is over: the history, the change, the tests, and what to try next.
+//! The end of the demo: the history, the diff, the test result and commands to try next.
 
 use std::path::{Path, PathBuf};
 
@@ -9,61 +9,61 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// Tells the end of the demo.
+/// Prints the end of the demo.
 pub(super) async fn print_summary(
     folder: &DemoFolder,
-    stage: &DemoRunner,
+    runner: &DemoRunner,
     run: CommandExit,
-    proof: &SampleTestResult,
+    tests: &SampleTestResult,
 ) -> Result<(), CliError> {
-    if let (Ok(history), CommandExit::Success) = (&stage.history, run) {
+    if let (Ok(history), CommandExit::Success) = (&runner.git_history, run) {
         print_history(history).await?;
     }
     print::output(format_args!(
         "\nThe tests, run once more without the agents: {}.\n\
-         Tokens are as the script counts and prices them; none was paid for.",
-        print::sanitize(&proof.last_line)
+         Tokens and costs are simulated by the script; nothing was paid.",
+        print::sanitize(&tests.last_line)
     ));
-    print_next_steps(folder, stage, run);
+    print_next_steps(folder, runner, run);
     Ok(())
 }
 
 async fn print_history(history: &SampleHistory) -> Result<(), CliError> {
     let graph = history.graph().await.map_err(CliError::failed)?;
-    print::output(format_args!("What became of the branch:\n\n{}\n", print::sanitize(&graph)));
+    print::output(format_args!("History of the branch:\n\n{}\n", print::sanitize(&graph)));
     let changes = history.changes().await.map_err(CliError::failed)?;
     print::output(format_args!("What changed:\n\n{}", print::sanitize(&changes)));
     Ok(())
 }
 
-/// Commands that work as they are printed.
-fn print_next_steps(folder: &DemoFolder, stage: &DemoRunner, run: CommandExit) {
+/// Prints commands that the user can copy.
+fn print_next_steps(folder: &DemoFolder, runner: &DemoRunner, run: CommandExit) {
     let bosun = quoted(&own_program());
-    let merge = if stage.history.is_ok() { "--merge" } else { "--isolation none" };
-    print::output("\nEvery step is kept. To look around, tell your shell where:\n");
+    let merge = if runner.git_history.is_ok() { "--merge" } else { "--isolation none" };
+    print::output("\nEvery step is kept. To look around:\n");
     print::output(format_args!("  cd {}", quoted(&folder.project())));
     print::output(format_args!("  export BOSUN_HOME={}", quoted(&folder.home())));
     if run != CommandExit::Success {
-        print::output("\nGo on where it was:\n");
+        print::output("\nResume it:\n");
         print::output(format_args!("  {bosun} fleet resume --allow-all"));
         return;
     }
-    print::output("\nThe todos, what waited for what, and what one worker said, called and heard:\n");
+    print::output("\nThe todos, their dependencies, and the messages and calls of one worker:\n");
     for command in ["fleet status", "todos graph", "tasks tail sums"] {
         print::output(format_args!("  {bosun} {command}"));
     }
-    print::output("\nThe same plan once more; nothing changed, so nothing is done again:\n");
+    print::output("\nThe same plan again; nothing changed, so no todo is done again:\n");
     print::output(format_args!("  {bosun} fleet run {PLAN} {merge} \\\n    --model {MODEL} --allow-all"));
-    print::output("\nWhen you have seen enough: unset BOSUN_HOME");
+    print::output("\nWhen you are done: unset BOSUN_HOME");
 }
 
-/// The command as a shell in any folder finds it.
+/// The path of this program, usable from any folder.
 fn own_program() -> PathBuf {
     let typed = std::env::args_os().next().map(PathBuf::from).unwrap_or_else(|| "bosun".into());
     if typed.components().count() > 1 { std::env::current_exe().unwrap_or(typed) } else { typed }
 }
 
-/// A path as a shell reads it.
+/// A path quoted for a shell.
 fn quoted(path: &Path) -> String {
     print::shell_quote(&path.display().to_string())
 }

@@ -1,4 +1,4 @@
-//! Agents, skills and features: what there is, and what is wrong with it.
+//! Checks of agents, skills and features.
 
 use std::path::Path;
 
@@ -11,40 +11,40 @@ use crate::setup::{LoadedCatalog, describe_remote, remote_catalog};
 /// Most problems that are listed.
 const MAX_LISTED: usize = 20;
 
-pub(super) fn checks(scene: &DoctorContext) -> Vec<DoctorCheck> {
-    let Some(layers) = &scene.layers else { return Vec::new() };
-    let mut checks = vec![features(&scene.config)];
-    match find_definitions(scene, layers) {
-        Some(found) => checks.extend(agents(&found, &scene.config)),
-        None => checks.push(DoctorCheck::ok("agents", "nobody's files can be looked at")),
+pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
+    let Some(layers) = &context.layers else { return Vec::new() };
+    let mut checks = vec![features(&context.config)];
+    match find_definitions(context, layers) {
+        Some(found) => checks.extend(agents(&found, &context.config)),
+        None => checks.push(DoctorCheck::ok("agents", "definition files cannot be read")),
     }
     checks
 }
 
 fn features(config: &Config) -> DoctorCheck {
-    let word = |on| if on { "on" } else { "off" };
-    let (multi_turn, suggestions) = (word(config.multi_turn), word(config.prompt_suggestions));
-    let parallelism = word(config.parallelism_prompts);
+    let state = |on| if on { "on" } else { "off" };
+    let (multi_turn, suggestions) = (state(config.multi_turn), state(config.prompt_suggestions));
+    let parallelism = state(config.parallelism_prompts);
     let limits = &config.limits;
     DoctorCheck::ok(
         "features",
         format!(
             "multi-turn is {multi_turn}, prompt-suggestions {suggestions}, parallelism-prompts {parallelism}; \
-             mcp-tasks, subconscious, coordinator and proactive are not in this version; {} agents at once, {} deep, \
-             {} in all",
+             mcp-tasks, subconscious, coordinator and proactive are not in this version; at most {} agents at once, \
+             {} levels deep, {} in total",
             limits.live, limits.depth, limits.total
         ),
     )
 }
 
-/// What a run would find; the remote catalogue is not asked.
-fn find_definitions(scene: &DoctorContext, layers: &SettingsLayers) -> Option<LoadedCatalog> {
-    let home = scene.home.as_deref().unwrap_or(Path::new("/nonexistent"));
-    let remote = remote_catalog(&scene.env, &scene.config.agents, home, &scene.top);
+/// Loads the definitions that a run would find, without asking the remote catalogue.
+fn find_definitions(context: &DoctorContext, layers: &SettingsLayers) -> Option<LoadedCatalog> {
+    let home = context.home.as_deref().unwrap_or(Path::new("/nonexistent"));
+    let remote = remote_catalog(&context.env, &context.config.agents, home, &context.top);
     let gathered = config::gather_catalog(&CatalogLocations {
         home,
-        user: scene.env.user.as_deref(),
-        top: &scene.top,
+        user: context.env.user.as_deref(),
+        top: &context.top,
         trust: layers.trust,
         scopes: &SettingsFileScope::ALL,
         plugins: &[],
@@ -56,7 +56,7 @@ fn find_definitions(scene: &DoctorContext, layers: &SettingsLayers) -> Option<Lo
 }
 
 fn agents(found: &LoadedCatalog, config: &Config) -> Vec<DoctorCheck> {
-    let gathered = &found.gathered;
+    let gathered = &found.listing;
     let (agents, skills) = (gathered.effective().count(), gathered.effective_skills().count());
     let plugins = gathered.plugins.len();
     let mut checks = vec![DoctorCheck::ok(
@@ -79,10 +79,10 @@ fn agents(found: &LoadedCatalog, config: &Config) -> Vec<DoctorCheck> {
             "`bosun catalog check` lists them all",
         ));
     }
-    if let Some((_, words)) = describe_remote(&gathered.remote) {
-        checks.push(DoctorCheck::warn("agents", words, "a run asks it; `bosun catalog check` does too"));
+    if let Some((_, message)) = describe_remote(&gathered.remote) {
+        checks.push(DoctorCheck::warn("agents", message, "a run asks it; `bosun catalog check` does too"));
     }
-    if let Some(pressure) = found.pressure(&config.agents) {
+    if let Some(pressure) = found.description_overflow(&config.agents) {
         let remedy = "shorten them, or raise agents.description-limit";
         checks.push(DoctorCheck::warn("agents", pressure.to_string(), remedy));
     }

@@ -1,28 +1,28 @@
-//! What one look at something found.
+//! Results of checks.
 
 use serde::Serialize;
 
 use crate::{log, print};
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DoctorCheck {
-    /// What it is about, in one word.
+    /// Its topic, in one word.
     pub(super) topic: &'static str,
     pub(super) status: CheckStatus,
-    /// What was found.
+    /// The finding.
     pub(super) text: String,
-    /// What to do about it; whatever is not right has one.
+    /// How to fix it; every warning and failure has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remedy: Option<String>,
 }
 
-/// How it is.
+/// Status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum CheckStatus {
-    /// As it should be.
+    /// No problem.
     Ok,
     /// Something works less well than it could, or is ignored.
     Warn,
@@ -42,24 +42,24 @@ impl CheckStatus {
 
 impl DoctorCheck {
     pub(super) fn ok(topic: &'static str, text: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { topic, status: CheckStatus::Ok, text: clean(text), remedy: None }
+        DoctorCheck { topic, status: CheckStatus::Ok, text: clean_text(text), remedy: None }
     }
 
     pub(super) fn warn(topic: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { topic, status: CheckStatus::Warn, text: clean(text), remedy: Some(clean(remedy)) }
+        DoctorCheck { topic, status: CheckStatus::Warn, text: clean_text(text), remedy: Some(clean_text(remedy)) }
     }
 
     pub(super) fn fail(topic: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { topic, status: CheckStatus::Fail, text: clean(text), remedy: Some(clean(remedy)) }
+        DoctorCheck { topic, status: CheckStatus::Fail, text: clean_text(text), remedy: Some(clean_text(remedy)) }
     }
 }
 
-/// A text on one line that drives no terminal and shows no key: names of files and models are others' words.
-fn clean(text: impl Into<String>) -> String {
+/// Cleans a text: one line, no terminal control characters, no keys. Names of files and models are untrusted.
+fn clean_text(text: impl Into<String>) -> String {
     print::sanitize(&log::redact(text.into())).replace(['\n', '\t'], " ")
 }
 
-/// Everything that was looked at.
+/// The results of all checks.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DoctorReport {

@@ -1,4 +1,4 @@
-//! What the checks look at.
+//! Input of the checks.
 
 use std::path::{Path, PathBuf};
 
@@ -11,31 +11,31 @@ use super::DoctorCheck;
 use crate::style::Style;
 use crate::{log, print, setup};
 
-/// The settings and folders of this process, as far as they can be used.
+/// The settings and folders of this process, as far as they are usable.
 #[derive(Debug)]
 pub(super) struct DoctorContext {
     pub(super) env: Env,
-    /// Bosun's folder, whether it exists or not.
+    /// Bosun's home folder, which may not exist.
     pub(super) home: Option<PathBuf>,
-    /// The folder to work in.
+    /// The working folder.
     pub(super) cwd: PathBuf,
-    /// The top of the repository around it, or that folder itself.
+    /// The top of its repository, or the working folder itself.
     pub(super) top: PathBuf,
-    /// The settings that count here; none when one of their files cannot be used.
+    /// The settings in effect; none if one of their files cannot be used.
     pub(super) layers: Option<SettingsLayers>,
     pub(super) config: Config,
-    /// The way to models; none when a provider is described wrongly.
+    /// Access to models; none if a provider is misconfigured.
     pub(super) access: Option<ModelAccess>,
 }
 
 impl DoctorContext {
-    /// Reads what there is; what is wrong with it becomes checks.
+    /// Reads the context; problems become checks.
     pub(super) fn read() -> (DoctorContext, Vec<DoctorCheck>) {
         let mut checks = Vec::new();
         let env = Env::read();
         print::set_style(Style::of(&std::io::stdout(), &env));
         let cwd = setup::folder(None).unwrap_or_else(|_failure| {
-            let text = "the working directory does not exist or may not be entered";
+            let text = "the working folder does not exist or you may not enter it";
             checks.push(DoctorCheck::fail("folder", text, "change to a folder of your own"));
             PathBuf::from("/")
         });
@@ -66,13 +66,13 @@ impl DoctorContext {
 }
 
 fn layers(env: &Env, project: Project) -> Result<SettingsLayers, ConfigError> {
-    // Without a home there are no files of the user's.
+    // Without a home there are no user files.
     let home = env.home.as_deref().unwrap_or(Path::new("/nonexistent"));
     let mut layers = SettingsLayers::read(&SettingsLocations {
         home,
         user: env.user.as_deref(),
         managed: env.managed.as_deref(),
-        trust: standing(home, &project),
+        trust: project_trust(home, &project),
         project,
         scopes: &SettingsFileScope::ALL,
     })?;
@@ -81,8 +81,8 @@ fn layers(env: &Env, project: Project) -> Result<SettingsLayers, ConfigError> {
     Ok(layers)
 }
 
-/// How the project stands. Where nothing is remembered yet, nothing is made to remember it in.
-fn standing(home: &Path, project: &Project) -> TrustStatus {
+/// Returns the trust status of the project, without creating an index if there is none.
+fn project_trust(home: &Path, project: &Project) -> TrustStatus {
     let known = Home::look(home).filter(|home| home.index_db().exists());
     known.map_or(TrustStatus::Untrusted, |home| setup::trust_status(&home, project))
 }

@@ -1,4 +1,4 @@
-//! Bosun's folder: whether it can be used, what is in it, and what was left behind in it.
+//! Checks of Bosun's home folder, its sessions and leftovers.
 
 use std::fs;
 use std::path::Path;
@@ -10,20 +10,20 @@ use store::{HeaderStatus, SessionReader};
 
 use super::{DoctorCheck, DoctorContext};
 
-/// How long sizes are added up; after it, the sum is said to be a part.
+/// Time limit for adding up sizes; after it, the sum is reported as partial.
 const SIZE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Most sessions that are asked what they were doing.
+/// Most sessions whose state is read.
 const MAX_INSPECTED: usize = 50;
 
-/// Most sessions that are told one by one.
+/// Most sessions that are listed one by one.
 const MAX_LISTED: usize = 5;
 
-/// Less room than this is told, and less than a tenth of it is a failure.
+/// Less free space than this is a warning, and less than a tenth of it a failure.
 const LOW_SPACE_BYTES: u64 = 1 << 30;
 
-pub(super) fn checks(scene: &DoctorContext) -> Vec<DoctorCheck> {
-    let Some(root) = &scene.home else {
+pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
+    let Some(root) = &context.home else {
         return vec![DoctorCheck::fail(
             "home",
             "neither BOSUN_HOME nor HOME is set",
@@ -41,12 +41,12 @@ fn home_folder(root: &Path) -> DoctorCheck {
     match Home::check(root) {
         Ok(()) if root.exists() => DoctorCheck::ok("home", root.display().to_string()),
         Ok(()) => {
-            DoctorCheck::ok("home", format!("{} does not exist yet; it is made with the first session", root.display()))
+            DoctorCheck::ok("home", format!("{} does not exist yet; the first session creates it", root.display()))
         }
-        // What the message says ends with what to do.
+        // The error message ends with the remedy.
         Err(error) => {
-            let told = error.to_string();
-            let (text, remedy) = told.split_once("; ").unwrap_or((&told, "set BOSUN_HOME to a folder of your own"));
+            let error = error.to_string();
+            let (text, remedy) = error.split_once("; ").unwrap_or((&error, "set BOSUN_HOME to a folder of your own"));
             DoctorCheck::fail("home", text, remedy)
         }
     }
@@ -67,12 +67,12 @@ fn free_space(root: &Path) -> DoctorCheck {
         ),
         Ok(free) => DoctorCheck::ok("disk", format!("{} free", format_bytes(free))),
         Err(error) => {
-            DoctorCheck::warn("disk", format!("free space is not known: {error}"), "see that the disk is mounted")
+            DoctorCheck::warn("disk", format!("free space is unknown: {error}"), "check that the disk is mounted")
         }
     }
 }
 
-/// What the sessions take, which cannot be read, and which wait for somebody to go on.
+/// Checks the disk usage of sessions, and lists unreadable and interrupted ones.
 fn sessions(home: &Home) -> Vec<DoctorCheck> {
     let folder = home.sessions_dir();
     let entries = match fs::read_dir(&folder) {
@@ -82,7 +82,7 @@ fn sessions(home: &Home) -> Vec<DoctorCheck> {
         }
         Err(error) => {
             let text = format!("cannot read {}: {error}", folder.display());
-            return vec![DoctorCheck::fail("sessions", text, "make it yours, or set BOSUN_HOME to another folder")];
+            return vec![DoctorCheck::fail("sessions", text, "make it readable, or set BOSUN_HOME to another folder")];
         }
     };
     let mut ids: Vec<SessionId> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -92,12 +92,12 @@ fn sessions(home: &Home) -> Vec<DoctorCheck> {
     checks.extend(limit_checks(ids.iter().filter_map(|id| unreadable(home, *id)).collect()));
     let open = ids.iter().filter(|id| has_open_log(home, **id)).take(MAX_INSPECTED);
     checks.extend(limit_checks(open.filter_map(|id| interrupted_session(home, *id)).collect()));
-    checks.extend(leftovers(home));
+    checks.extend(leftover_checkouts(home));
     checks
 }
 
-/// Checkouts that no session of today needs, and those in the trash.
-fn leftovers(home: &Home) -> Option<DoctorCheck> {
+/// Reports checkouts of removed sessions, and checkouts in the trash.
+fn leftover_checkouts(home: &Home) -> Option<DoctorCheck> {
     let folders = fs::read_dir(home.checkouts_dir()).into_iter().flatten().flatten();
     let is_orphan = |name: &str| name.parse().is_ok_and(|id: SessionId| !home.session_dir(id).exists());
     let orphans = folders.filter(|folder| folder.file_name().to_str().is_some_and(is_orphan)).count();
@@ -105,20 +105,20 @@ fn leftovers(home: &Home) -> Option<DoctorCheck> {
     let text = match (orphans, trashed) {
         (0, 0) => return None,
         (0, trashed) => return Some(DoctorCheck::ok("checkouts", format!("{trashed} in the trash"))),
-        (orphans, trashed) => format!("those of {orphans} removed sessions are left, {trashed} are in the trash"),
+        (orphans, trashed) => format!("checkouts of {orphans} removed sessions are left, {trashed} are in the trash"),
     };
     Some(DoctorCheck::warn("checkouts", text, "`bosun gc` removes what is kept elsewhere"))
 }
 
-/// The first of many checks, and how many there are besides.
+/// Keeps the first checks, and counts the rest.
 fn limit_checks(mut checks: Vec<DoctorCheck>) -> Vec<DoctorCheck> {
     let more = checks.len().saturating_sub(MAX_LISTED);
     checks.truncate(MAX_LISTED);
     if more > 0 {
         checks.push(DoctorCheck::warn(
             "sessions",
-            format!("the same holds for {more} more"),
-            "`bosun sessions` lists all",
+            format!("the same applies to {more} more"),
+            "`bosun sessions` lists them all",
         ));
     }
     checks
@@ -149,18 +149,18 @@ fn unreadable(home: &Home, id: SessionId) -> Option<DoctorCheck> {
     let (why, remedy) = match store::inspect_header(&path) {
         Ok(HeaderStatus::Current | HeaderStatus::Older | HeaderStatus::Empty) => return None,
         Ok(HeaderStatus::Newer(form)) => {
-            (format!("a newer Bosun wrote it (form {form})"), "use that version for it".to_owned())
+            (format!("a newer Bosun wrote it (format {form})"), "open it with that version".to_owned())
         }
         Ok(HeaderStatus::NotSession) => (
             "its file is damaged".to_owned(),
             format!("bosun sessions export {id} saves what can be read; bosun sessions rm {id} removes it"),
         ),
-        Err(error) => (format!("{}: {error}", path.display()), "make the file yours again".to_owned()),
+        Err(error) => (format!("{}: {error}", path.display()), "make the file readable".to_owned()),
     };
     Some(DoctorCheck::warn("sessions", format!("{id} cannot be read: {why}"), remedy))
 }
 
-/// Whether the session has a log that was not folded into its file: it runs, or its owner died.
+/// Whether the session has a WAL that was not merged into its file: it runs, or its owner died.
 fn has_open_log(home: &Home, id: SessionId) -> bool {
     let path = home.session_db(id);
     let settled = matches!(store::inspect_header(&path), Ok(HeaderStatus::Current | HeaderStatus::Empty));
@@ -168,7 +168,7 @@ fn has_open_log(home: &Home, id: SessionId) -> bool {
     settled && fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
-/// A session that was at work when its owner died.
+/// Reports a session that was at work when its owner died.
 fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
     let reader = SessionReader::open(home, id).ok()?;
     let alive = reader.lease().ok()?.is_some_and(|(_, owner)| owner.is_alive());
@@ -177,7 +177,7 @@ fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
         TaskState::Interrupted if !alive => Some(DoctorCheck::warn(
             "sessions",
             format!("{id} was at work when its process ended"),
-            format!("go on with: bosun --resume {id}"),
+            format!("resume with: bosun --resume {id}"),
         )),
         TaskState::Running
         | TaskState::Queued
@@ -188,7 +188,7 @@ fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
     }
 }
 
-/// A number of bytes as people say it.
+/// Formats a number of bytes for users.
 pub(super) fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut scaled = bytes as f64 / 1024.0;

@@ -1,4 +1,4 @@
-//! How much the machine lets Bosun have: open files and memory.
+//! Checks of resource limits: open files and memory.
 
 use host::limits::OpenFiles;
 use host::memory::{MemoryBounds, MemoryGauge, MemoryHeadroom, MemoryReading};
@@ -6,7 +6,7 @@ use host::memory::{MemoryBounds, MemoryGauge, MemoryHeadroom, MemoryReading};
 use super::DoctorCheck;
 use super::home::format_bytes;
 
-/// Fewer open files than this may not be enough for a thousand agents.
+/// Fewer open files may not be enough for a thousand agents.
 const MIN_OPEN_FILES: u64 = 4096;
 
 pub(super) fn checks() -> [DoctorCheck; 2] {
@@ -14,8 +14,8 @@ pub(super) fn checks() -> [DoctorCheck; 2] {
 }
 
 fn files(OpenFiles { now, most }: OpenFiles) -> DoctorCheck {
-    let told = |files: Option<u64>| files.map_or_else(|| "any number of".to_owned(), |files| files.to_string());
-    let text = format!("{} open files, raised to {} for agents", told(now), told(most));
+    let count = |files: Option<u64>| files.map_or_else(|| "unlimited".to_owned(), |files| files.to_string());
+    let text = format!("{} open files, raised to {} for agents", count(now), count(most));
     match most {
         Some(most) if most < MIN_OPEN_FILES => DoctorCheck::warn(
             "limits",
@@ -28,11 +28,7 @@ fn files(OpenFiles { now, most }: OpenFiles) -> DoctorCheck {
 
 fn memory(reading: Option<MemoryReading>) -> DoctorCheck {
     let Some(reading) = reading else {
-        return DoctorCheck::warn(
-            "memory",
-            "the machine does not tell how much is left",
-            "mount /proc to let Bosun see it",
-        );
+        return DoctorCheck::warn("memory", "free memory is unknown", "mount /proc so that Bosun can read it");
     };
     let pressure = reading.pressure.map(|pressure| format!(", pressure {pressure} %")).unwrap_or_default();
     let text = format!("{} of {} available{pressure}", format_bytes(reading.available), format_bytes(reading.total));
@@ -40,8 +36,8 @@ fn memory(reading: Option<MemoryReading>) -> DoctorCheck {
         MemoryHeadroom::Ample => DoctorCheck::ok("memory", text),
         MemoryHeadroom::Tight => DoctorCheck::warn(
             "memory",
-            format!("{text}; agents begin one at a time"),
-            "end other programs, or give Bosun's control group more memory",
+            format!("{text}; agents start one at a time"),
+            "close other programs, or give Bosun's control group more memory",
         ),
     }
 }
@@ -57,7 +53,7 @@ mod tests {
         assert_eq!((few.status, few.text.as_str()), (CheckStatus::Warn, "256 open files, raised to 1024 for agents"));
         assert_eq!(files(OpenFiles { now: Some(1024), most: None }).status, CheckStatus::Ok);
         let little = memory(Some(MemoryReading { available: 100 << 20, total: 4 << 30, pressure: Some(1.5) }));
-        let text = "100.0 MiB of 4.0 GiB available, pressure 1.5 %; agents begin one at a time";
+        let text = "100.0 MiB of 4.0 GiB available, pressure 1.5 %; agents start one at a time";
         assert_eq!((little.status, little.text.as_str()), (CheckStatus::Warn, text));
         assert_eq!(memory(None).status, CheckStatus::Warn);
     }

@@ -1,5 +1,5 @@
-//! `bosun doctor`: what works here, and what to do about the rest. It looks and never writes, and whatever is broken is
-//! reported instead of ending it.
+//! `bosun doctor`: checks the installation and suggests fixes. It never writes, and reports anything broken instead of
+//! stopping at it.
 
 mod agents;
 mod check;
@@ -23,19 +23,19 @@ use context::DoctorContext;
 pub(crate) use git::is_old as is_old_git;
 use programs::ProgramRunner;
 
-pub(crate) async fn examine(args: &DoctorArgs) -> Result<CommandExit, CliError> {
-    let (scene, mut checks) = DoctorContext::read();
-    checks.extend(settings::checks(&scene));
-    checks.extend(home::checks(&scene));
-    let starter = ProgramRunner::new(&scene);
-    // Servers and programs are waited for together.
-    let (models, git, sandbox) = tokio::join!(models::checks(&scene), git::check(&starter), sandbox::checks(&starter));
+pub(crate) async fn run_doctor(args: &DoctorArgs) -> Result<CommandExit, CliError> {
+    let (context, mut checks) = DoctorContext::read();
+    checks.extend(settings::checks(&context));
+    checks.extend(home::checks(&context));
+    let runner = ProgramRunner::new(&context);
+    // Wait for servers and programs at the same time.
+    let (models, git, sandbox) = tokio::join!(models::checks(&context), git::check(&runner), sandbox::checks(&runner));
     checks.extend(models);
-    checks.extend(project::checks(&scene));
-    checks.extend(agents::checks(&scene));
+    checks.extend(project::checks(&context));
+    checks.extend(agents::checks(&context));
     checks.push(git);
     checks.extend(sandbox);
-    checks.extend(machine::checks(&scene));
+    checks.extend(machine::checks(&context));
     checks.extend(limits::checks());
     let report = DoctorReport::new(checks);
     if args.json {

@@ -1,4 +1,4 @@
-//! Keys, the chosen model, and servers of local models.
+//! Checks of keys, the chosen model and local model servers.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use model::{ProviderKey, Providers};
 use super::{DoctorCheck, DoctorContext};
 use crate::models::{ProbeResult, probe_local_servers};
 
-pub(super) async fn checks(scene: &DoctorContext) -> Vec<DoctorCheck> {
-    let Some(access) = &scene.access else { return Vec::new() };
+pub(super) async fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
+    let Some(access) = &context.access else { return Vec::new() };
     let found = probe_local_servers(access).await;
     let mut checks = vec![keys(&access.providers, &found)];
-    checks.extend(unused_key(scene));
-    checks.push(chosen_model(scene, access, &found));
+    checks.extend(unused_key(context));
+    checks.push(chosen_model(context, access, &found));
     checks.extend(found.iter().filter_map(|(name, found)| server(name, found)));
     checks
 }
 
-/// Which providers have a key; nothing of the keys themselves.
+/// Lists the providers that have a key, without the keys themselves.
 fn keys(providers: &Providers, found: &BTreeMap<String, ProbeResult>) -> DoctorCheck {
     let (mut given, mut missing) = (Vec::new(), Vec::new());
     for (name, provider) in &providers.by_name {
@@ -34,10 +34,10 @@ fn keys(providers: &Providers, found: &BTreeMap<String, ProbeResult>) -> DoctorC
     let runs = found.values().any(|found| matches!(found, ProbeResult::Running(models) if !models.is_empty()));
     match (given.is_empty(), runs) {
         (false, _) => DoctorCheck::ok("keys", given.join(", ")),
-        (true, true) => DoctorCheck::ok("keys", "none, and a local server needs none"),
+        (true, true) => DoctorCheck::ok("keys", "none; a local server needs none"),
         (true, false) => DoctorCheck::warn(
             "keys",
-            "no provider has a key, and no local server runs",
+            "no provider has a key, and no local server is running",
             format!(
                 "set {}, or start Ollama, llama.cpp or LM Studio; `bosun demo` needs neither",
                 missing.join(" or ")
@@ -46,33 +46,33 @@ fn keys(providers: &Providers, found: &BTreeMap<String, ProbeResult>) -> DoctorC
     }
 }
 
-/// A variable that other programs read and Bosun does not.
-fn unused_key(scene: &DoctorContext) -> Option<DoctorCheck> {
-    let set = |name| scene.env.text(name).is_some();
+/// Reports a variable that other programs read and Bosun does not.
+fn unused_key(context: &DoctorContext) -> Option<DoctorCheck> {
+    let set = |name| context.env.text(name).is_some();
     let only = set("ANTHROPIC_AUTH_TOKEN") && !set("ANTHROPIC_API_KEY");
     let text = "ANTHROPIC_AUTH_TOKEN is set, which Bosun does not use";
     only.then(|| DoctorCheck::warn("keys", text, "set ANTHROPIC_API_KEY to an API key"))
 }
 
-/// The model that a run without `--model` asks.
-fn chosen_model(scene: &DoctorContext, access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) -> DoctorCheck {
-    // Where no settings can be read, the variable is all there is.
-    let named = scene.config.model.clone().or_else(|| scene.env.model.clone());
+/// Checks the model that a run without `--model` uses.
+fn chosen_model(context: &DoctorContext, access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) -> DoctorCheck {
+    // If no settings can be read, only the variable is left.
+    let named = context.config.model.clone().or_else(|| context.env.model.clone());
     let Some(spec) = named.or_else(|| access.default_model().map(|default| default.spec)) else {
         return DoctorCheck::warn(
             "model",
             "no model is chosen",
-            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists what there is",
+            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists the models",
         );
     };
-    // A file is named as it was written.
+    // A file keeps the name that the user gave.
     let is_file = spec.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
-    let spec = if is_file { spec } else { access.providers.full_name(&spec, &scene.cwd) };
-    if let Err(error) = model::open(&spec, &scene.cwd, &access.providers) {
+    let spec = if is_file { spec } else { access.providers.full_name(&spec, &context.cwd) };
+    if let Err(error) = model::open(&spec, &context.cwd, &access.providers) {
         return DoctorCheck::fail(
             "model",
             error.to_string(),
-            "`bosun models` lists the providers, their keys and what they serve",
+            "`bosun models` lists the providers, their keys and their models",
         );
     }
     let (provider, name) = spec.split_once('/').unwrap_or((&spec, ""));
@@ -81,32 +81,32 @@ fn chosen_model(scene: &DoctorContext, access: &ModelAccess, found: &BTreeMap<St
             let served = if models.is_empty() { "none".to_owned() } else { models.join(", ") };
             DoctorCheck::fail(
                 "model",
-                format!("{spec} is chosen, and {provider} has {served}"),
-                "load the model, or choose one that is there",
+                format!("{spec} is chosen, but {provider} has {served}"),
+                "load the model, or choose another one",
             )
         }
         Some(ProbeResult::NotRunning) => DoctorCheck::fail(
             "model",
-            format!("{spec} is chosen, and {provider} does not run"),
+            format!("{spec} is chosen, but {provider} is not running"),
             format!("start {provider}"),
         ),
         Some(ProbeResult::OtherServer) => DoctorCheck::fail(
             "model",
-            format!("{spec} is chosen, and something else answers where {provider} should be"),
-            format!("start {provider}, or give its address in config.toml: [providers.{provider}] base-url"),
+            format!("{spec} is chosen, but another server answers at the address of {provider}"),
+            format!("start {provider}, or set its address in config.toml: [providers.{provider}] base-url"),
         ),
         None if is_unknown(&access.providers, provider, name) => DoctorCheck::warn(
             "model",
-            format!("{spec} is chosen, which is not among the models that Bosun knows"),
-            "check its name with `bosun models`; without a price no budget in dollars can be held",
+            format!("{spec} is chosen, but Bosun does not know this model"),
+            "check its name with `bosun models`; without a price, no budget in dollars can be kept",
         ),
         Some(ProbeResult::Running(_)) | None => {
-            DoctorCheck::ok("model", format!("{spec} can be asked (no question was sent)"))
+            DoctorCheck::ok("model", format!("{spec} is usable (no request was sent)"))
         }
     }
 }
 
-/// Whether the provider's models are known and this is none of them.
+/// Whether the provider's models are known and this is not one of them.
 fn is_unknown(providers: &Providers, provider: &str, name: &str) -> bool {
     providers.by_name.get(provider).is_some_and(|place| !place.models.is_empty() && !place.models.contains_key(name))
 }
@@ -114,10 +114,10 @@ fn is_unknown(providers: &Providers, provider: &str, name: &str) -> bool {
 fn server(name: &str, found: &ProbeResult) -> Option<DoctorCheck> {
     match found {
         ProbeResult::Running(models) if models.is_empty() => {
-            Some(DoctorCheck::warn("servers", format!("{name} runs without a model"), "load one"))
+            Some(DoctorCheck::warn("servers", format!("{name} is running without a model"), "load one"))
         }
         ProbeResult::Running(models) => {
-            Some(DoctorCheck::ok("servers", format!("{name} runs, with {}", models.join(", "))))
+            Some(DoctorCheck::ok("servers", format!("{name} is running, with {}", models.join(", "))))
         }
         ProbeResult::NotRunning | ProbeResult::OtherServer => None,
     }

@@ -1,4 +1,4 @@
-//! Asking programs something. They end with this process, and none is waited for long.
+//! Runs programs for checks, each with a short timeout. They end with this process.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::DoctorContext;
 /// How long a program may take.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Most bytes of its answer.
+/// Most bytes of its output.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// Starts programs that end with this process.
@@ -20,36 +20,36 @@ pub(super) struct ProgramRunner<'a> {
     pub(super) context: &'a DoctorContext,
 }
 
-/// What a program said, complaints included.
+/// Output of a program, including stderr.
 pub(super) struct ProgramOutput {
     pub(super) status: ExitStatus,
     pub(super) text: String,
 }
 
-/// Why it said nothing.
+/// Why there is no output.
 pub(super) enum ProgramFailure {
     /// There is no such program.
     Missing,
-    /// It could not be heard, for this reason.
+    /// It failed for this reason.
     Other(String),
 }
 
 impl ProgramRunner<'_> {
-    pub(super) fn new(scene: &DoctorContext) -> ProgramRunner<'_> {
-        ProgramRunner { guardian: Guardian::new(PathBuf::from("/proc/self/exe")), context: scene }
+    pub(super) fn new(context: &DoctorContext) -> ProgramRunner<'_> {
+        ProgramRunner { guardian: Guardian::new(PathBuf::from("/proc/self/exe")), context }
     }
 
-    /// Runs a program in the folder to work in, for a short time.
+    /// Runs a program in the working folder, for a short time.
     pub(super) async fn run(&self, name: &str, args: &[&str]) -> Result<ProgramOutput, ProgramFailure> {
-        // Programs get nothing that may be a key; git is told to write no index and to ask no other machine.
+        // Programs get no variable that may hold a key; git may neither write the index nor use the network.
         let env = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, self.context.env.text(name)?)));
         let mut program = Program::new(name, &self.context.cwd).args(args.iter().copied());
         program = env.fold(program, |program, (name, value)| program.env(name, value));
         program = program.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_ALLOW_PROTOCOL", "none");
         program.stderr = Stderr::Merge;
         match tokio::time::timeout(PROGRAM_TIMEOUT, self.spawn_and_read(program)).await {
-            Ok(answer) => answer,
-            Err(_elapsed) => Err(ProgramFailure::Other(format!("nothing for {} s", PROGRAM_TIMEOUT.as_secs()))),
+            Ok(output) => output,
+            Err(_elapsed) => Err(ProgramFailure::Other(format!("no output within {} s", PROGRAM_TIMEOUT.as_secs()))),
         }
     }
 
@@ -58,15 +58,15 @@ impl ProgramRunner<'_> {
             SpawnError::ProgramMissing(_) => ProgramFailure::Missing,
             error => ProgramFailure::Other(error.to_string()),
         })?;
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         let other = |error: &dyn std::fmt::Display| ProgramFailure::Other(error.to_string());
-        (&mut process.output).take(MAX_OUTPUT_BYTES).read_to_end(&mut said).await.map_err(|error| other(&error))?;
+        (&mut process.output).take(MAX_OUTPUT_BYTES).read_to_end(&mut output).await.map_err(|error| other(&error))?;
         let exit = process.wait().await.map_err(|error| other(&error))?;
-        Ok(ProgramOutput { status: exit.status, text: String::from_utf8_lossy(&said).into_owned() })
+        Ok(ProgramOutput { status: exit.status, text: String::from_utf8_lossy(&output).into_owned() })
     }
 }
 
-/// What it said first, in one short line.
+/// The first line of an output, shortened.
 pub(super) fn first_line(text: &str) -> String {
     crate::print::one_line(text.lines().next().unwrap_or_default(), 100)
 }

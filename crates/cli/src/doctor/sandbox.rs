@@ -1,22 +1,22 @@
-//! What a sandbox would find here. There is none yet, and the doctor says so.
+//! Checks of what a sandbox would need. There is no sandbox yet, and the doctor says so.
 
 use std::fs;
 
 use super::DoctorCheck;
 use super::programs::{ProgramFailure, ProgramOutput, ProgramRunner, first_line};
 
-pub(super) async fn checks(starter: &ProgramRunner<'_>) -> Vec<DoctorCheck> {
-    vec![none_yet(), bubblewrap(starter).await, landlock(), namespaces()]
+pub(super) async fn checks(runner: &ProgramRunner<'_>) -> Vec<DoctorCheck> {
+    vec![no_sandbox_warning(), bubblewrap(runner).await, landlock(), namespaces()]
 }
 
-/// Nobody should take what follows for protection.
-fn none_yet() -> DoctorCheck {
-    let text = "commands run without a sandbox; that comes later, and the next lines say what it would find here";
-    DoctorCheck::warn("sandbox", text, "permit only what you would run yourself")
+/// The following checks must not look like protection.
+fn no_sandbox_warning() -> DoctorCheck {
+    let text = "commands run without a sandbox, which comes later; the next lines show what it could use here";
+    DoctorCheck::warn("sandbox", text, "allow only what you would run yourself")
 }
 
-async fn bubblewrap(starter: &ProgramRunner<'_>) -> DoctorCheck {
-    let found = match starter.run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--", "true"]).await {
+async fn bubblewrap(runner: &ProgramRunner<'_>) -> DoctorCheck {
+    let found = match runner.run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--", "true"]).await {
         Ok(ProgramOutput { status, .. }) if status.is_success() => "works for this user".to_owned(),
         Ok(ProgramOutput { status, text }) => format!("does not work for this user ({status}: {})", first_line(&text)),
         Err(ProgramFailure::Missing) => "was not found".to_owned(),
@@ -25,15 +25,15 @@ async fn bubblewrap(starter: &ProgramRunner<'_>) -> DoctorCheck {
     DoctorCheck::ok("sandbox", format!("bubblewrap {found}"))
 }
 
-/// Whether the kernel lets a process restrict itself to some files.
+/// Checks whether the kernel has Landlock, with which a process restricts itself to some files.
 fn landlock() -> DoctorCheck {
     let Ok(modules) = fs::read_to_string("/sys/kernel/security/lsm") else {
-        return DoctorCheck::ok("sandbox", "whether the kernel has Landlock cannot be seen here");
+        return DoctorCheck::ok("sandbox", "it is unknown whether the kernel has Landlock");
     };
     let on = modules.trim().split(',').any(|module| module == "landlock");
     match (on, abi(&release())) {
         (true, Some(abi)) => {
-            DoctorCheck::ok("sandbox", format!("Landlock is on, with ABI {abi} by the kernel's version"))
+            DoctorCheck::ok("sandbox", format!("Landlock is on, with ABI {abi} according to the kernel version"))
         }
         (true, None) => DoctorCheck::ok("sandbox", "Landlock is on"),
         (false, _) => DoctorCheck::ok("sandbox", "Landlock is off"),
@@ -51,8 +51,8 @@ fn namespaces() -> DoctorCheck {
         ),
     ];
     match off.iter().find(|(_, off)| *off) {
-        Some((name, _)) => DoctorCheck::ok("sandbox", format!("user namespaces are closed by {name}")),
-        None => DoctorCheck::ok("sandbox", "user namespaces are open"),
+        Some((name, _)) => DoctorCheck::ok("sandbox", format!("user namespaces are disabled by {name}")),
+        None => DoctorCheck::ok("sandbox", "user namespaces are enabled"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The report for people: one line for each thing, and the remedy below what is not right.
+//! The text report: one line per check, with the remedy below each warning and failure.
 
 use super::check::{DoctorCheck, DoctorReport};
 use crate::print;
@@ -11,10 +11,10 @@ pub(super) fn print_report(report: &DoctorReport) {
         }
     }
     let DoctorReport { ok, warn, fail, .. } = report;
-    print::note(format_args!("\n{ok} ok, {warn} to know, {fail} failed"));
+    print::note(format_args!("\n{ok} ok, {warn} warnings, {fail} failed"));
 }
 
-/// A check's lines; the words wrap below themselves where the terminal ends.
+/// Wraps a check to the terminal width, with an indent.
 fn lines(check: &DoctorCheck, topics: usize, width: Option<usize>) -> Vec<String> {
     let head = format!("{:<4}  {:<topics$}  ", check.status.as_str(), check.topic);
     let indent = " ".repeat(head.len());

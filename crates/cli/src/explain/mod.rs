@@ -1,4 +1,4 @@
-//! `bosun explain`: whether a call would be allowed, asked about or denied, what decided, and what would change it.
+//! `bosun explain`: whether a call would be allowed, asked about or denied, why, and what would change that.
 
 mod output;
 
@@ -32,32 +32,32 @@ pub(crate) fn explain_call(args: &ExplainArgs) -> Result<CommandExit, CliError> 
     Ok(CommandExit::Success)
 }
 
-fn parse_request(call: &[String], cwd: &Path, around: InspectionScope<'_>) -> Result<PermissionRequest, CliError> {
+fn parse_request(call: &[String], cwd: &Path, scope: InspectionScope<'_>) -> Result<PermissionRequest, CliError> {
     let request = match call {
         [tool, given] => PermissionRequest::of(tool, Some(given), cwd),
         [call] => PermissionRequest::parse(call, cwd),
-        _more => return Err(CliError::usage("a call is a tool and what it is given")),
+        _more => return Err(CliError::usage("a call is a tool and its argument")),
     };
     let hint = "for example: bosun explain 'shell(git push)', or bosun explain edit src/main.rs";
     let PermissionRequest { tool, acts } = request.map_err(|error| CliError::usage(error).with_hint(hint))?;
-    Ok(PermissionRequest { tool, acts: acts.into_iter().flat_map(|act| resolve_paths(act, around)).collect() })
+    Ok(PermissionRequest { tool, acts: acts.into_iter().flat_map(|act| resolve_paths(act, scope)).collect() })
 }
 
-/// The same with paths as they really lead.
-fn resolve_paths(act: RequestedAct, around: InspectionScope<'_>) -> Vec<RequestedAct> {
+/// Resolves links in the paths of an act.
+fn resolve_paths(act: RequestedAct, scope: InspectionScope<'_>) -> Vec<RequestedAct> {
     match act {
         RequestedAct::Read(path) => vec![RequestedAct::Read(real_path(&path))],
         RequestedAct::Edit(path) => vec![RequestedAct::Edit(real_path(&path))],
         RequestedAct::Shell { command, cwd, facts: _ } => {
-            let elsewhere = runtime::resolved_redirects(&command, &cwd);
-            let seen = runtime::inspect_command(&command, &cwd, around);
-            std::iter::once(RequestedAct::Shell { command, cwd, facts: seen }).chain(elsewhere).collect()
+            let redirects = runtime::resolved_redirects(&command, &cwd);
+            let facts = runtime::inspect_command(&command, &cwd, scope);
+            std::iter::once(RequestedAct::Shell { command, cwd, facts }).chain(redirects).collect()
         }
         RequestedAct::Fetch(_) | RequestedAct::Agent(_) | RequestedAct::Session | RequestedAct::Other => vec![act],
     }
 }
 
-/// Follows the links of what there is; a file that is yet to be made keeps its name.
+/// Resolves the links of the existing part of a path; missing components keep their names.
 fn real_path(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     for folder in path.ancestors() {
@@ -82,11 +82,11 @@ fn print_explanation(explanation: &Explanation) {
     let Explanation { verdict, parts } = explanation;
     print::output(format_args!("{}: {}", verdict.effect.as_str(), single_line(&verdict.reason())));
     let several = parts.iter().filter(|part| part.effect != RuleEffect::Allow).count() > 1;
-    let remedy = if several { "every part must be allowed, each for itself".into() } else { verdict.remedy() };
+    let remedy = if several { "each part must be allowed on its own".into() } else { verdict.remedy() };
     print::output(format_args!("what would change it: {}", single_line(&remedy)));
-    // Of a file that is both read and changed the stricter says enough.
+    // For a file that is both read and changed, the stricter verdict is enough.
     if parts.iter().any(|part| part.part != verdict.part) {
-        print::output("its parts:");
+        print::output("parts:");
         for part in parts {
             print::output(format_args!("  {:<5}  {}", part.effect.as_str(), single_line(&part.reason())));
             if several && part.effect != RuleEffect::Allow {
@@ -96,7 +96,7 @@ fn print_explanation(explanation: &Explanation) {
     }
 }
 
-/// Words on one line that cannot drive the terminal.
+/// Text on one line without terminal control characters.
 fn single_line(text: &str) -> String {
     print::sanitize(text).replace(['\n', '\t'], " ")
 }

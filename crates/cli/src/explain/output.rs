@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(super) struct ExplanationOutput {
     tool: String,
     verdict: VerdictOutput,
-    /// Every part of the call, in its order.
+    /// Every part of the call, in order.
     parts: Vec<VerdictOutput>,
 }
 
@@ -18,12 +18,12 @@ pub(super) struct ExplanationOutput {
 struct VerdictOutput {
     part: String,
     effect: RuleEffect,
-    /// What kind of thing decided.
+    /// The kind of basis for the decision.
     ground: &'static str,
     rule: Option<DecidingRule>,
     reason: String,
     remedy: String,
-    /// A rule that would allow it and its like.
+    /// A rule that would allow this and similar calls.
     suggestion: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn explanation_output(tool: &str, explanation: &Explanation) -> Expla
 }
 
 fn verdict_output(verdict: &Verdict) -> VerdictOutput {
-    let decider = verdict.basis.rule().map(|rule| DecidingRule {
+    let rule = verdict.basis.rule().map(|rule| DecidingRule {
         effect: rule.effect,
         rule: rule.text.clone(),
         source: rule.source.to_string(),
@@ -54,7 +54,7 @@ fn verdict_output(verdict: &Verdict) -> VerdictOutput {
         part: verdict.part.clone(),
         effect: verdict.effect,
         ground: verdict.basis.as_str(),
-        rule: decider,
+        rule,
         reason: verdict.reason(),
         remedy: verdict.remedy(),
         suggestion: verdict.rule.clone(),

@@ -1,4 +1,4 @@
-//! A fleet begins, or goes on: from what was typed to a session with a fleet in it.
+//! Starts and resumes fleets: from command-line arguments to a session with a running fleet.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,26 +24,29 @@ use crate::setup::Setup;
 use crate::share::ShareFile;
 use crate::{current_session, print, run, sessions};
 
-/// How often the main agent looks at what came of its own plan.
+/// How often the main agent may review the outcome of its own plan.
 const DEFAULT_ROUNDS: u32 = 3;
 
-/// How often a todo is tried again.
+/// How often a failed todo is retried.
 const DEFAULT_RETRIES: u32 = 1;
 
-/// Begins a fleet whose main agent plans.
+/// Starts a fleet whose main agent writes the plan.
 pub(super) async fn start_from_goal(
     goal: Option<String>,
     work: &FleetWorkArgs,
     mut args: RunArgs,
 ) -> Result<CommandExit, CliError> {
-    let goal = goal.map(|goal| goal.trim().to_owned()).filter(|goal| !goal.is_empty()).ok_or_else(|| {
-        CliError::usage("there is nothing to do").with_hint("bosun fleet \"GOAL\", or bosun fleet run PLAN")
-    })?;
+    let goal = goal
+        .map(|goal| goal.trim().to_owned())
+        .filter(|goal| !goal.is_empty())
+        .ok_or_else(|| CliError::usage("no goal given").with_hint("bosun fleet \"GOAL\", or bosun fleet run PLAN"))?;
     if !goal.contains(char::is_whitespace) {
-        return Err(CliError::usage(format!("`{goal}` is neither a command of `bosun fleet` nor a goal in words"))
-            .with_hint("`bosun fleet --help` lists the commands; write a goal as a sentence in quotes"));
+        return Err(CliError::usage(format!(
+            "`{goal}` is neither a `bosun fleet` command nor a goal of several words"
+        ))
+        .with_hint("`bosun fleet --help` lists the commands; write a goal as a sentence in quotes"));
     }
-    let usual = FleetConfig {
+    let defaults = FleetConfig {
         goal,
         agent: args.agent.take(),
         parallel: None,
@@ -55,10 +58,10 @@ pub(super) async fn start_from_goal(
         check: None,
         plan: None,
     };
-    let order = FleetRequest { terms: terms(usual, work)?, todos: Vec::new() };
+    let request = FleetRequest { terms: apply_fleet_flags(defaults, work)?, todos: Vec::new() };
     FleetLaunch {
         start: FleetSessionChoice::AsRun,
-        work: FleetLaunchMode::Begin(order),
+        work: FleetLaunchMode::Begin(request),
         fresh: work.fresh,
         args,
         uncommitted_check: JoinSet::new(),
@@ -67,12 +70,12 @@ pub(super) async fn start_from_goal(
     .await
 }
 
-/// Begins a fleet that works by a plan file.
+/// Starts a fleet from a plan file.
 pub(super) async fn start_from_plan(file: &Path, work: &FleetWorkArgs, args: RunArgs) -> Result<CommandExit, CliError> {
     prepare_plan_launch(file, work, args)?.launch().await
 }
 
-/// The same in a new session with settings that are there.
+/// Starts a fleet from a plan file in a new session with the given settings.
 pub(crate) async fn run_plan(
     file: &Path,
     work: &FleetWorkArgs,
@@ -86,38 +89,38 @@ pub(crate) async fn run_plan(
 fn prepare_plan_launch(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<FleetLaunch, CliError> {
     let plan = FleetPlan::read(file).map_err(|problems| {
         problems.iter().for_each(|problem| print::note(print::sanitize(&problem.to_string())));
-        let wrong = print::pluralize(problems.len(), "problem");
-        CliError::usage(format!("{} has {wrong}", file.display()))
+        let count = print::pluralize(problems.len(), "problem");
+        CliError::usage(format!("{} has {count}", file.display()))
             .with_hint(format!("bosun fleet check {}", file.display()))
     })?;
     args.max_budget_usd = args.max_budget_usd.or(plan.limits.budget_usd);
     args.timeout = args.timeout.or(plan.limits.timeout);
-    // Whoever goes on may do so from another folder.
+    // The fleet may be resumed from another folder.
     let at = plan.file.canonicalize().ok().map(|at| at.display().to_string());
-    let usual = plan.terms();
-    let usual = FleetConfig { agent: args.agent.take(), plan: at.or(usual.plan.clone()), ..usual };
-    let order = FleetRequest { terms: terms(usual, work)?, todos: plan.todos };
+    let defaults = plan.fleet_config();
+    let defaults = FleetConfig { agent: args.agent.take(), plan: at.or(defaults.plan.clone()), ..defaults };
+    let request = FleetRequest { terms: apply_fleet_flags(defaults, work)?, todos: plan.todos };
     Ok(FleetLaunch {
         start: FleetSessionChoice::AsRun,
-        work: FleetLaunchMode::Begin(order),
+        work: FleetLaunchMode::Begin(request),
         fresh: work.fresh,
         args,
         uncommitted_check: JoinSet::new(),
     })
 }
 
-/// Goes on with a fleet.
+/// Resumes a fleet.
 pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExit, CliError> {
     if args.agent.is_some() {
         return Err(
-            CliError::usage("a fleet that goes on keeps the agents it was begun with").with_hint("leave --agent out")
+            CliError::usage("a resumed fleet keeps the agents it was started with").with_hint("leave --agent out")
         );
     }
     let home = Setup::read()?.home;
     let session = status::choose_session(&home, id, args.directory.as_deref())?;
-    let account = FleetProgress::read(&SessionReader::open(&home, session)?, session)?;
-    if account.is_some_and(|account| account.end == Some(FleetEnd::Done)) {
-        print::note(format_args!("the fleet in {session} has done everything"));
+    let progress = FleetProgress::read(&SessionReader::open(&home, session)?, session)?;
+    if progress.is_some_and(|progress| progress.end == Some(FleetEnd::Done)) {
+        print::note(format_args!("the fleet in {session} has finished all todos"));
         return Ok(CommandExit::Success);
     }
     let start = FleetSessionChoice::Resume(session);
@@ -126,27 +129,27 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
         .await
 }
 
-/// What was typed goes before what the plan says, and that before what is usual.
-fn terms(usual: FleetConfig, work: &FleetWorkArgs) -> Result<FleetConfig, CliError> {
+/// Merges the flags over the plan's values or the defaults.
+fn apply_fleet_flags(defaults: FleetConfig, work: &FleetWorkArgs) -> Result<FleetConfig, CliError> {
     let terms = FleetConfig {
-        parallel: work.parallel.or(usual.parallel),
-        retries: work.retries.unwrap_or(usual.retries),
-        rounds: work.rounds.unwrap_or(usual.rounds),
-        isolated: work.isolation.map_or(usual.isolated, |isolation| isolation == FleetIsolation::Worktree),
-        dirty: work.include_dirty || usual.dirty,
-        merge: work.merge || usual.merge,
-        check: work.check.clone().or(usual.check),
-        ..usual
+        parallel: work.parallel.or(defaults.parallel),
+        retries: work.retries.unwrap_or(defaults.retries),
+        rounds: work.rounds.unwrap_or(defaults.rounds),
+        isolated: work.isolation.map_or(defaults.isolated, |isolation| isolation == FleetIsolation::Worktree),
+        dirty: work.include_dirty || defaults.dirty,
+        merge: work.merge || defaults.merge,
+        check: work.check.clone().or(defaults.check),
+        ..defaults
     };
     validate::reject_merge_flags(work, &terms)?;
     Ok(terms)
 }
 
-/// Which session the fleet works in.
+/// The session that the fleet works in.
 enum FleetSessionChoice {
-    /// The one that a run with the same flags would have.
+    /// The session that `bosun run` would use with the same flags.
     AsRun,
-    /// One that has a fleet.
+    /// A session that already has a fleet.
     Resume(SessionId),
 }
 
@@ -159,49 +162,49 @@ impl FleetSessionChoice {
     }
 }
 
-/// What the fleet does.
+/// Whether the fleet is new or resumed.
 enum FleetLaunchMode {
     Begin(FleetRequest),
     Resume,
 }
 
-/// Everything that was typed.
+/// The parsed arguments of a fleet command.
 struct FleetLaunch {
     start: FleetSessionChoice,
     work: FleetLaunchMode,
     fresh: bool,
     args: RunArgs,
-    /// The look for files that are not committed. In a large repository it takes a while, in which the workers begin.
+    /// The check for uncommitted files. In a large repository it is slow, so the workers start meanwhile.
     uncommitted_check: JoinSet<()>,
 }
 
 impl FleetLaunch {
-    /// Does it with the user's settings.
+    /// Starts or resumes the fleet with the user's settings.
     async fn launch(self) -> Result<CommandExit, CliError> {
         validate::reject_prompt_flags(&self.args)?;
         let mut setup = Setup::read()?;
         let share = self.args.mode.share.as_deref().map(ShareFile::create).transpose()?;
         let start = self.start.start(&self.args, &setup.home)?;
-        let before = match start {
+        let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
                 Some(SessionReader::open(&setup.home, id)?.session_view()?)
             }
         };
-        let folder = self.args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
+        let folder = self.args.directory.as_deref().or(previous.as_ref().map(|previous| Path::new(&previous.cwd)));
         setup.fetch_remote_catalog(folder).await;
-        let settings = setup.settings(&self.args, before.as_ref())?;
+        let settings = setup.settings(&self.args, previous.as_ref())?;
         let mut launch = self;
-        if let FleetLaunchMode::Begin(order) = &launch.work {
-            let repository = validate::require_repository(&setup, &settings.cwd, &order.terms).await?;
-            if let Some(repository) = repository.filter(|_| !order.terms.dirty) {
-                launch.uncommitted_check.spawn(validate::warn_of_uncommitted(repository, order.terms.plan.clone()));
+        if let FleetLaunchMode::Begin(request) = &launch.work {
+            let repository = validate::require_repository(&setup, &settings.cwd, &request.terms).await?;
+            if let Some(repository) = repository.filter(|_| !request.terms.dirty) {
+                launch.uncommitted_check.spawn(validate::warn_of_uncommitted(repository, request.terms.plan.clone()));
             }
         }
         launch.begin(start, settings, (&setup.env, Some(&setup)), share).await
     }
 
-    /// Does it with these settings. Whoever is asked has the setup too, for the rules that are allowed for good.
+    /// Starts or resumes the fleet with these settings. The prompter needs the setup to save permanent allow rules.
     async fn begin(
         self,
         start: SessionStart,
@@ -209,10 +212,10 @@ impl FleetLaunch {
         (env, setup): (&Env, Option<&Setup>),
         share: Option<ShareFile>,
     ) -> Result<CommandExit, CliError> {
-        let FleetLaunch { work, fresh, args, uncommitted_check: mut looking, start: _ } = self;
+        let FleetLaunch { work, fresh, args, mut uncommitted_check, start: _ } = self;
         let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
-            tracing::warn!(%error, "the limit of open files stays as it is");
+            tracing::warn!(%error, "cannot raise the limit of open files");
         }
         let shared = share.as_ref().map(ShareFile::paths).unwrap_or_default();
         let mut session = Session::open(settings.clone(), start).await?;
@@ -220,29 +223,29 @@ impl FleetLaunch {
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
-        let memory = (!fresh).then(|| fleet_memory(settings, &session, &work, shared));
-        let mut aids = FleetServices::merged_by(&session);
-        if let Some(memory) = &memory {
-            aids.result_cache = Arc::clone(memory) as Arc<dyn TodoResultCache>;
+        let result_cache = (!fresh).then(|| open_result_cache(settings, &session, &work, shared));
+        let mut services = FleetServices::merged_by(&session);
+        if let Some(result_cache) = &result_cache {
+            services.result_cache = Arc::clone(result_cache) as Arc<dyn TodoResultCache>;
         }
-        let fleet = match begin(&mut session, start, work, aids).await {
+        let fleet = match begin(&mut session, start, work, services).await {
             Ok(fleet) => fleet,
             Err(error) => {
                 let id = session.id();
-                // What went wrong first is the reason, whatever follows from it.
+                // The first error is the reason; errors while leaving follow from it.
                 let _left = leave(session, start).await;
                 return Err(fleet_start_error(error, id));
             }
         };
-        // From now on there may be a picture, which a warning would be written into.
-        while looking.join_next().await.is_some() {}
-        let patience = FleetWaitLimits { park: args.park_wait };
+        // A warning printed later would corrupt the live view.
+        while uncommitted_check.join_next().await.is_some() {}
+        let limits = FleetWaitLimits { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
-        let lines = FleetDisplay::new(&session, env, args.output_format, args.quiet)?
-            .with_memory(memory)
+        let display = FleetDisplay::new(&session, env, args.output_format, args.quiet)?
+            .with_result_cache(result_cache)
             .with_prompter(&session, setup.map(|setup| (setup, cwd)));
-        let followed = follow(session, fleet, patience, lines, env, &args).await;
-        // However it ended: what went wrong is what others should read.
+        let followed = follow(session, fleet, limits, display, env, &args).await;
+        // Write the shared file on failure too: it shows what went wrong.
         let written = share.map_or(Ok(()), |share| share.write(&home, id));
         let exit = followed?;
         written.map(|()| exit)
@@ -253,39 +256,39 @@ async fn begin(
     session: &mut Session,
     start: SessionStart,
     work: FleetLaunchMode,
-    aids: FleetServices,
+    services: FleetServices,
 ) -> Result<FleetHandle, FleetError> {
     match start {
         SessionStart::Resume(_) => session.resume().await?,
         SessionStart::New | SessionStart::Fork(_) => {}
     }
     match work {
-        FleetLaunchMode::Begin(order) => session.start_fleet(order, aids).await,
-        FleetLaunchMode::Resume => session.resume_fleet(aids).await,
+        FleetLaunchMode::Begin(request) => session.start_fleet(request, services).await,
+        FleetLaunchMode::Resume => session.resume_fleet(services).await,
     }
 }
 
-/// What was done before, for a fleet that begins or goes on; changes of what is shared do not count.
-fn fleet_memory(
+/// The cache of earlier results, for a new or resumed fleet; ignores changes to the shared files.
+fn open_result_cache(
     settings: SessionSettings,
     session: &Session,
     work: &FleetLaunchMode,
     shared: Vec<PathBuf>,
 ) -> Arc<FleetResultCache> {
     let terms = match work {
-        FleetLaunchMode::Begin(order) => Some(order.terms.clone()),
+        FleetLaunchMode::Begin(request) => Some(request.terms.clone()),
         FleetLaunchMode::Resume => session.fleet_terms().ok().flatten(),
     };
     let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
-    let usual = agent.unwrap_or_else(|| "general-purpose".into());
+    let default_agent = agent.unwrap_or_else(|| "general-purpose".into());
     let plan = plan.filter(|plan| !plan.is_empty());
-    let apart = [excluded_paths(&settings.home, plan.as_deref().map(Path::new)), shared].concat();
-    // What lies in a commit is of no use to workers that share the workspace: nobody merges it.
-    let works = if isolated { session.commit_pinner() } else { Arc::new(NoCommits) };
-    Arc::new(FleetResultCache::new(settings, usual, apart, works))
+    let excluded = [excluded_paths(&settings.home, plan.as_deref().map(Path::new)), shared].concat();
+    // Workers that share the workspace have no use for results in commits: nothing merges them.
+    let commits = if isolated { session.commit_pinner() } else { Arc::new(NoCommits) };
+    Arc::new(FleetResultCache::new(settings, default_agent, excluded, commits))
 }
 
-/// Leaves a session in which no fleet could begin; one that was made for it goes with it.
+/// Leaves a session in which no fleet could start, and removes it if it was created for the fleet.
 async fn leave(session: Session, start: SessionStart) -> Result<(), CliError> {
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await?;
@@ -302,7 +305,7 @@ fn fleet_start_error(error: FleetError, id: SessionId) -> CliError {
         | FleetError::EditFailed(TodoEditError::Rejected(rejected @ InputRejection::Paused(_))) => rejected.into(),
         FleetError::Plan(_) | FleetError::EditFailed(_) => CliError::usage(print::sanitize(&error.to_string())),
         FleetError::NoFleet => {
-            CliError::usage(error).with_hint("bosun fleet \"GOAL\" begins one, and so does bosun fleet run PLAN")
+            CliError::usage(error).with_hint("bosun fleet \"GOAL\" or bosun fleet run PLAN starts one")
         }
         FleetError::Rejected(InputRejection::Refused(refusal)) => {
             CliError::usage(refusal).with_hint(format!("bosun fleet resume {id}"))

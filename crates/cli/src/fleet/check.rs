@@ -1,4 +1,4 @@
-//! `bosun fleet check`: what is wrong with a plan; or, when nothing is, its shape and what would be done again.
+//! `bosun fleet check`: lists the problems of a plan, or its structure and the todos whose results would be reused.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, folder};
 
-/// Most ids that one line names.
+/// The maximum number of ids named on one line.
 const MAX_NAMED: usize = 10;
 
-/// A plan, as JSON.
+/// A valid plan as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PlanCheckOutput<'a> {
@@ -26,18 +26,18 @@ struct PlanCheckOutput<'a> {
     layers: &'a [Vec<TodoId>],
     longest: &'a [TodoId],
     widest: usize,
-    /// Those whose work is checked by a command or a schema.
+    /// Todos whose work is checked by a command or a schema.
     checked: Vec<&'a TodoId>,
-    /// Those that would not be done again; absent while no model is chosen.
+    /// Todos whose results would be reused; absent while no model is chosen.
     reused: Option<Vec<&'a TodoId>>,
-    /// Why the others would be.
+    /// Why each of the other todos would be done again.
     again: Option<BTreeMap<&'a TodoId, String>>,
-    /// Todos that name the same files and do not wait for each other.
+    /// Todos that name the same files and do not depend on each other.
     conflicts: &'a [SharedFiles],
     problems: [DefinitionProblem; 0],
 }
 
-/// What is wrong with a plan, as JSON.
+/// The problems of a plan as JSON.
 #[derive(Serialize)]
 struct PlanProblemsOutput<'a> {
     problems: &'a [DefinitionProblem],
@@ -52,22 +52,22 @@ pub(super) async fn check(args: &FleetCheckArgs) -> Result<CommandExit, CliError
     let cwd = folder(args.directory.as_deref())?;
     setup.fetch_remote_catalog(Some(&cwd)).await;
     let typed = SettingsFile { model: args.model.clone(), ..args.permissions.flag_settings()? };
-    let staffing = setup.folder_agents(&args.permissions, &args.definitions, typed, &cwd)?;
-    let model = staffing.model.as_deref();
-    let problems = plan.check(&LocalPlanValidator { catalog: &staffing.catalog, models: &*staffing.models, model });
+    let agents = setup.folder_agents(&args.permissions, &args.definitions, typed, &cwd)?;
+    let model = agents.model.as_deref();
+    let problems = plan.check(&LocalPlanValidator { catalog: &agents.catalog, models: &*agents.models, model });
     if !problems.is_empty() {
         return Ok(print_problems(&problems, args.json));
     }
-    let foreseen = match model {
-        Some(model) => Some(ReusePredictor::new(&setup.home, &cwd, &staffing, model).predict(&plan).await?),
+    let lookups = match model {
+        Some(model) => Some(ReusePredictor::new(&setup.home, &cwd, &agents, model).predict(&plan).await?),
         None => None,
     };
     let (shape, checked) = (plan.shape(), checked(&plan));
     let conflicts = SharedFiles::find(&plan.todos.iter().map(TodoFiles::from).collect::<Vec<_>>());
     if args.json {
-        print::json(&check_output(&plan, &shape, checked, foreseen.as_ref(), &conflicts));
+        print::json(&check_output(&plan, &shape, checked, lookups.as_ref(), &conflicts));
     } else {
-        print_plan(&plan, &shape, &checked, foreseen.as_ref());
+        print_plan(&plan, &shape, &checked, lookups.as_ref());
         conflicts.iter().take(MAX_NAMED).for_each(|shared| print_line(format!("may conflict: {}", shared.describe())));
         if let Some(more @ 1..) = conflicts.len().checked_sub(MAX_NAMED) {
             print_line(format!("may conflict: {more} more groups of todos"));
@@ -96,7 +96,7 @@ fn check_output<'a>(
     plan: &FleetPlan,
     shape: &'a PlanShape,
     checked: Vec<&'a TodoId>,
-    foreseen: Option<&'a BTreeMap<TodoId, CacheLookup>>,
+    lookups: Option<&'a BTreeMap<TodoId, CacheLookup>>,
     conflicts: &'a [SharedFiles],
 ) -> PlanCheckOutput<'a> {
     PlanCheckOutput {
@@ -105,20 +105,20 @@ fn check_output<'a>(
         longest: &shape.longest,
         widest: shape.widest(),
         checked,
-        reused: foreseen.map(reused),
-        again: foreseen.map(|foreseen| redo_reasons(foreseen).collect()),
+        reused: lookups.map(reused),
+        again: lookups.map(|lookups| redo_reasons(lookups).collect()),
         conflicts,
         problems: [],
     }
 }
 
-fn reused(foreseen: &BTreeMap<TodoId, CacheLookup>) -> Vec<&TodoId> {
-    let is_reused = |recalled: &CacheLookup| matches!(recalled, CacheLookup::Hit { .. });
-    foreseen.iter().filter(|(_, recalled)| is_reused(recalled)).map(|(todo, _)| todo).collect()
+fn reused(lookups: &BTreeMap<TodoId, CacheLookup>) -> Vec<&TodoId> {
+    let is_reused = |lookup: &CacheLookup| matches!(lookup, CacheLookup::Hit { .. });
+    lookups.iter().filter(|(_, lookup)| is_reused(lookup)).map(|(todo, _)| todo).collect()
 }
 
-fn redo_reasons(foreseen: &BTreeMap<TodoId, CacheLookup>) -> impl Iterator<Item = (&TodoId, String)> {
-    foreseen.iter().filter_map(|(todo, recalled)| match recalled {
+fn redo_reasons(lookups: &BTreeMap<TodoId, CacheLookup>) -> impl Iterator<Item = (&TodoId, String)> {
+    lookups.iter().filter_map(|(todo, lookup)| match lookup {
         CacheLookup::Miss(why) => Some((todo, why.to_string())),
         CacheLookup::Hit { .. } => None,
     })
@@ -128,38 +128,38 @@ fn print_plan(
     plan: &FleetPlan,
     shape: &PlanShape,
     checked: &[&TodoId],
-    foreseen: Option<&BTreeMap<TodoId, CacheLookup>>,
+    lookups: Option<&BTreeMap<TodoId, CacheLookup>>,
 ) {
     let (todos, layers) = (print::pluralize(plan.todos.len(), "todo"), print::pluralize(shape.layers.len(), "layer"));
     print_line(format!("{todos} in {layers}, at most {} at once", shape.widest()));
     print_line(format!("longest path: {} ({})", join_ids(shape.longest.iter(), " → "), shape.longest.len()));
     match checked {
-        [] => print_line("no todo has a check: whatever its worker says counts".into()),
+        [] => print_line("no todo has a check: each worker's own report counts".into()),
         checked => print_line(format!("checked: {} ({})", join_ids(checked.iter().copied(), ", "), checked.len())),
     }
-    let Some(foreseen) = foreseen else {
-        print_line("what was done before is known once a model is chosen: give --model".into());
+    let Some(lookups) = lookups else {
+        print_line("cannot tell which results would be reused without a model: give --model".into());
         return;
     };
-    let reused = reused(foreseen);
+    let reused = reused(lookups);
     print_line(format!("reused: {} of {}", reused.len(), plan.todos.len()));
-    // Where nothing was done before, everybody knows why it is done.
+    // Without any reuse, every reason would be the same.
     if !reused.is_empty() {
-        let mut whys: BTreeMap<String, Vec<&TodoId>> = BTreeMap::new();
-        redo_reasons(foreseen).for_each(|(todo, why)| whys.entry(why).or_default().push(todo));
-        for (why, todos) in whys {
+        let mut reasons: BTreeMap<String, Vec<&TodoId>> = BTreeMap::new();
+        redo_reasons(lookups).for_each(|(todo, why)| reasons.entry(why).or_default().push(todo));
+        for (why, todos) in reasons {
             print_line(format!("done again: {} ({why})", join_ids(todos.into_iter(), ", ")));
         }
     }
 }
 
-fn join_ids<'a>(todos: impl ExactSizeIterator<Item = &'a TodoId>, between: &str) -> String {
+fn join_ids<'a>(todos: impl ExactSizeIterator<Item = &'a TodoId>, separator: &str) -> String {
     let more = todos.len().saturating_sub(MAX_NAMED);
     let mut names: Vec<String> = todos.take(MAX_NAMED).map(ToString::to_string).collect();
     if more > 0 {
         names.push(format!("{more} more"));
     }
-    names.join(between)
+    names.join(separator)
 }
 
 fn print_line(text: String) {

@@ -1,5 +1,4 @@
-//! What a person sees while a fleet works: the fleet's own view, and besides it what the main agent does and what goes
-//! wrong.
+//! The terminal output of a running fleet: the fleet view, the main agent's actions, and errors.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,19 +15,19 @@ use crate::live::{FleetBoard, FleetView};
 use crate::run::{ProgressMode, RunSignal, event_text};
 use crate::setup::Setup;
 
-/// What a person sees of a fleet.
+/// The terminal output of a fleet.
 #[derive(Debug)]
 pub(super) struct FleetDisplay<'a> {
     view: FleetView,
     root: TaskId,
-    /// What was done before, and why it is done again.
-    memory: Option<Arc<FleetResultCache>>,
-    /// Whoever can be asked at this terminal.
+    /// Earlier results, and why todos are done again.
+    result_cache: Option<Arc<FleetResultCache>>,
+    /// Asks the user at this terminal.
     prompter: Option<Prompter<'a>>,
 }
 
 impl<'a> FleetDisplay<'a> {
-    /// What is seen of a fleet in this session, from the events on that this process brings.
+    /// A display of the session's fleet, starting with the events of this process.
     pub(super) fn new(
         session: &Session,
         env: &Env,
@@ -41,24 +40,29 @@ impl<'a> FleetDisplay<'a> {
             (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
         };
         let board = FleetBoard::read_until(&SessionReader::open(session.home(), session.id())?, session.first_seq())?;
-        Ok(FleetDisplay { view: FleetView::new(board, show, env), root: session.root(), memory: None, prompter: None })
+        Ok(FleetDisplay {
+            view: FleetView::new(board, show, env),
+            root: session.root(),
+            result_cache: None,
+            prompter: None,
+        })
     }
 
-    /// The same for a fleet that knows what was done before.
-    pub(super) fn with_memory(self, memory: Option<Arc<FleetResultCache>>) -> FleetDisplay<'a> {
-        FleetDisplay { memory, ..self }
+    /// Adds the cache of earlier results.
+    pub(super) fn with_result_cache(self, memory: Option<Arc<FleetResultCache>>) -> FleetDisplay<'a> {
+        FleetDisplay { result_cache: memory, ..self }
     }
 
-    /// The same, and asks somebody below the picture, if there is a picture and somebody.
+    /// Adds a prompter below the live view, if there is a live view and a terminal to read from.
     pub(super) fn with_prompter(mut self, session: &Session, setup: Option<(&'a Setup, PathBuf)>) -> FleetDisplay<'a> {
-        if let Some((setup, cwd)) = setup.filter(|_| self.view.is_picture()) {
-            self.prompter = Prompter::open(setup, session, cwd, PromptSurface::Picture);
+        if let Some((setup, cwd)) = setup.filter(|_| self.view.is_screen()) {
+            self.prompter = Prompter::open(setup, session, cwd, PromptSurface::LiveView);
             self.draw_prompt();
         }
         self
     }
 
-    /// What the person does next who is asked; nothing while nobody is.
+    /// The user's next input; pending while there is no prompter.
     pub(super) async fn next_input(&mut self) -> PrompterInput {
         match &mut self.prompter {
             Some(prompter) => prompter.next_input().await,
@@ -66,14 +70,14 @@ impl<'a> FleetDisplay<'a> {
         }
     }
 
-    /// Acts on it; gives what the whole fleet is asked for.
+    /// Handles it; returns a signal that is meant for the whole fleet.
     pub(super) async fn handle_input(
         &mut self,
-        typed: PrompterInput,
+        input: PrompterInput,
         session: &Session,
     ) -> Result<Option<RunSignal>, CliError> {
         let Some(prompter) = &mut self.prompter else { return Ok(None) };
-        let signal = prompter.handle_input(typed, session).await;
+        let signal = prompter.handle_input(input, session).await;
         self.draw_prompt();
         signal
     }
@@ -84,41 +88,41 @@ impl<'a> FleetDisplay<'a> {
         self.view.draw_with(above, foot);
     }
 
-    /// Whether what happened is a question that is asked here.
+    /// Whether the message is a question that this prompter shows.
     fn is_prompted_here(&mut self, live: &BusMessage, task: TaskId) -> bool {
         let Some(prompter) = &mut self.prompter else { return false };
-        let shown = prompter.handle_live(live, self.view.todo_of(task));
+        let shown = prompter.handle_message(live, self.view.todo_of(task));
         if prompter.has_changed() {
             self.draw_prompt();
         }
         shown == PromptPlacement::Here
     }
 
-    /// Tells what happened.
+    /// Shows a message.
     pub(super) fn show_live(&mut self, live: &BusMessage) {
-        self.view.handle_live(live);
+        self.view.handle_message(live);
         let BusMessage::Event(envelope) = live else { return };
         let task = envelope.entry.task;
         if self.is_prompted_here(live, task) {
             return;
         }
         match &envelope.entry.event {
-            // What each worker does would be too much; what the main agent does is the plan.
+            // The actions of every worker would be too much; the main agent's actions are the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
             Event::TodoClaimed { todo, .. } => {
-                let why = self.memory.as_ref().and_then(|memory| memory.miss_reason(todo));
+                let why = self.result_cache.as_ref().and_then(|memory| memory.miss_reason(todo));
                 why.into_iter().for_each(|why| self.view.add_line(task, &format!("again: {why}")));
             }
             event => event_text::event_lines(event).iter().for_each(|line| self.view.add_line(task, line)),
         }
     }
 
-    /// Time goes on.
+    /// Updates the view as time passes.
     pub(super) fn tick(&mut self) {
         self.view.tick();
     }
 
-    /// Nothing comes any more: the terminal is given back.
+    /// Ends the display and restores the terminal.
     pub(super) fn end(&mut self) {
         if self.prompter.take().is_some() {
             self.view.draw_with(Vec::new(), None);
@@ -127,10 +131,10 @@ impl<'a> FleetDisplay<'a> {
     }
 }
 
-/// How a fleet ended, in words.
+/// A short description of how a fleet ended.
 pub(super) fn describe_end(end: FleetEnd) -> &'static str {
     match end {
-        FleetEnd::Done => "everything is done",
+        FleetEnd::Done => "all todos are done",
         FleetEnd::Blocked => "some todos are blocked",
         FleetEnd::Stopped => "stopped",
     }

@@ -17,38 +17,38 @@ use crate::exit::CommandExit;
 use crate::fault_injection;
 use crate::run::{RunSummary, SignalListener};
 
-/// How often the view may be drawn again.
+/// The minimum interval between redraws.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a fleet is waited for that cannot go on by itself.
+/// How long to wait for a fleet that cannot continue by itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FleetWaitLimits {
     /// For a quota to reset.
     pub(super) park: Duration,
 }
 
-/// Why nobody follows the fleet any more.
+/// Why following the fleet ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FollowOutcome {
-    /// It ended.
+    /// The fleet ended.
     Ended(FleetOutcome),
-    /// This process was told to end. The fleet goes on where it was when somebody goes on with it.
+    /// This process received a signal. The fleet can be resumed where it was.
     Interrupted,
-    /// Everybody waits for a quota, for longer than the caller does.
+    /// All workers wait for a quota, for longer than the caller allows.
     Parked,
-    /// What it did could not be written.
+    /// Its progress could not be written.
     Paused,
 }
 
 impl FollowOutcome {
-    /// The same, unless a pause explains it: whatever ends a fleet after a commit failed is its consequence.
+    /// Returns `Paused` if a failed commit explains the end: an end after a failed commit is a consequence of it.
     fn unless_paused(self, paused: Option<&Arc<StoreError>>) -> FollowOutcome {
         match (self, paused) {
             (FollowOutcome::Ended(FleetOutcome::SessionEnded | FleetOutcome::Broken(_)), Some(_))
             | (FollowOutcome::Interrupted | FollowOutcome::Parked | FollowOutcome::Paused, Some(_)) => {
                 FollowOutcome::Paused
             }
-            // These ends are in the log.
+            // These ends are already in the log.
             (
                 ended @ FollowOutcome::Ended(
                     FleetOutcome::Ended(_) | FleetOutcome::Halted(_) | FleetOutcome::Unplanned(_),
@@ -60,25 +60,25 @@ impl FollowOutcome {
     }
 }
 
-/// Follows a fleet, tells what happens, and reports how it ended.
+/// Follows a fleet, shows its progress and reports its outcome.
 pub(super) async fn follow(
     session: Session,
     fleet: FleetHandle,
-    patience: FleetWaitLimits,
-    lines: FleetDisplay<'_>,
+    limits: FleetWaitLimits,
+    display: FleetDisplay<'_>,
     env: &Env,
     args: &RunArgs,
 ) -> Result<CommandExit, CliError> {
     let mut signals = SignalListener::listen()?;
     let (began, home, id) = (Instant::now(), session.home().clone(), session.id());
-    let mut shown = FleetObserver { report: RunSummary::new(&session), display: lines, env };
+    let mut shown = FleetObserver { report: RunSummary::new(&session), display, env };
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
     let watched = FleetWatcher { session: &session, events: &mut events, status: &mut status };
     let followed = tokio::select! {
         biased;
         _signal = signals.next() => Ok(FollowOutcome::Interrupted),
-        followed = watched.watch(fleet, patience, &mut shown) => followed,
+        followed = watched.watch(fleet, limits, &mut shown) => followed,
     };
     let followed = match followed {
         Err(_unread) if status.borrow().paused.is_some() => FollowOutcome::Paused,
@@ -88,26 +88,26 @@ pub(super) async fn follow(
     let left = tokio::select! {
         biased;
         left = leave(session, &mut events, &mut shown) => left,
-        // Whoever asks twice does not want to wait for a clean end; the session can go on without one.
+        // A second signal skips the clean end; the session can be resumed without one.
         _again = signals.next() => return Ok(CommandExit::Cancelled),
     };
-    // After the end, which has commits of its own.
+    // Read it after leaving, which commits too.
     let paused = status.borrow().paused.clone();
     if paused.is_none() {
         left?;
     }
-    let FleetObserver { report, display: mut lines, .. } = shown;
-    lines.end();
+    let FleetObserver { report, mut display, .. } = shown;
+    display.end();
     let followed = followed.unless_paused(paused.as_ref());
     let report = match (FleetReport::read(&home, id, followed, paused.clone(), report, began), paused) {
-        // A file that cannot be written may be unreadable too; why it was paused is the reason.
+        // A file that cannot be written may be unreadable too; the cause is the failed commit.
         (Err(_unread), Some(reason)) => return Err((*reason).clone().into()),
         (report, _) => report?,
     };
     report.with_merge_summary(merging.summary()).write(args)
 }
 
-/// What is told of a fleet: to a person, and in the report.
+/// Passes a fleet's messages to the display and the report.
 struct FleetObserver<'a> {
     report: RunSummary,
     display: FleetDisplay<'a>,
@@ -116,7 +116,7 @@ struct FleetObserver<'a> {
 
 impl FleetObserver<'_> {
     fn observe(&mut self, live: &BusMessage) {
-        fault_injection::panic_if_ordered(self.env.fault.as_deref(), live);
+        fault_injection::panic_if_requested(self.env.fault.as_deref(), live);
         self.report.apply(live);
         self.display.show_live(live);
     }
@@ -129,14 +129,14 @@ struct FleetWatcher<'a> {
 }
 
 impl FleetWatcher<'_> {
-    /// Tells what happens until the fleet ends, or cannot go on.
+    /// Shows progress until the fleet ends or cannot continue.
     async fn watch(
         self,
         mut fleet: FleetHandle,
-        patience: FleetWaitLimits,
+        limits: FleetWaitLimits,
         shown: &mut FleetObserver<'_>,
     ) -> Result<FollowOutcome, CliError> {
-        let mut heard = Instant::now();
+        let mut last_event = Instant::now();
         let mut clock = tokio::time::interval(REDRAW_INTERVAL);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -147,21 +147,21 @@ impl FleetWatcher<'_> {
                 }
                 status.parked
             };
-            // What only a person can change is not waited for.
+            // Do not wait for a state that only a person can change.
             if matches!(parked, Some(Parking { until: None, .. })) {
                 return Ok(FollowOutcome::Parked);
             }
-            let quiet = patience.park.saturating_sub(heard.elapsed());
+            let quiet = limits.park.saturating_sub(last_event.elapsed());
             tokio::select! {
                 biased;
-                typed = shown.display.next_input() => {
-                    if shown.display.handle_input(typed, self.session).await?.is_some() {
+                input = shown.display.next_input() => {
+                    if shown.display.handle_input(input, self.session).await?.is_some() {
                         return Ok(FollowOutcome::Interrupted);
                     }
                 }
                 live = self.events.next() => {
                     if let Some(live) = live? {
-                        heard = Instant::now();
+                        last_event = Instant::now();
                         shown.observe(&live);
                     }
                 }
@@ -176,14 +176,14 @@ impl FleetWatcher<'_> {
                     if parked.is_some() {
                         return Ok(FollowOutcome::Parked);
                     }
-                    heard = Instant::now();
+                    last_event = Instant::now();
                 }
             }
         }
     }
 }
 
-/// Leaves the session, and tells what its end brought.
+/// Leaves the session and shows its last events.
 async fn leave(session: Session, events: &mut Subscription, shown: &mut FleetObserver<'_>) -> Result<(), CliError> {
     let left = session.leave().await;
     while let Ok(Some(live @ BusMessage::Event(_))) =
@@ -195,5 +195,5 @@ async fn leave(session: Session, events: &mut Subscription, shown: &mut FleetObs
     Ok(())
 }
 
-/// Why a session is paused.
+/// The failed commit that paused a session.
 pub(super) type PauseReason = Option<Arc<StoreError>>;

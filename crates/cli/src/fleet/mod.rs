@@ -34,7 +34,7 @@ pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {
     }
 }
 
-/// The graph of the newest fleet, as every other view of the todos shows it.
+/// Shows the graph of the newest fleet in the same format as `bosun todos graph`.
 async fn graph(session: Option<String>, mermaid: bool, dot: bool) -> Result<CommandExit, CliError> {
     let id = status::choose_session(&Setup::read()?.home, session.as_deref(), None)?;
     let place = TodoSessionArgs { session: Some(id.to_string()), json: false };

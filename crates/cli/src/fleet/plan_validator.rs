@@ -1,4 +1,4 @@
-//! Whether a plan can be used on this machine.
+//! Validates the agents, models, patterns and schemas of a plan on this machine.
 
 use config::PlanChecker;
 use runtime::{Catalog, FilePatterns, ModelResolver};
@@ -6,22 +6,22 @@ use serde_json::Value;
 
 use crate::setup::is_file_provider;
 
-/// Knows the agents and models of a folder.
+/// The agents and models available in a folder.
 pub(super) struct LocalPlanValidator<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) models: &'a dyn ModelResolver,
-    /// The session's own model, which may be a file where others may not.
+    /// The session's own model. Only this one may be a file.
     pub(super) model: Option<&'a str>,
 }
 
 impl PlanChecker for LocalPlanValidator<'_> {
     fn agent(&self, name: &str) -> Result<(), String> {
         let Some(agent) = self.catalog.agent(name).filter(|agent| agent.model_invocable) else {
-            return Err(format!("there is no agent `{name}` that could be started"));
+            return Err(format!("there is no agent `{name}` that a worker can use"));
         };
         match agent.unsupported.as_slice() {
             [] => Ok(()),
-            wants => Err(format!("`{name}` cannot be started: {} (see {})", wants.join("; "), agent.source)),
+            reasons => Err(format!("`{name}` cannot be started: {} (see {})", reasons.join("; "), agent.source)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a fleet has done so far, as the session's file tells it.
+//! The progress of a fleet, read from the session's file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -11,65 +11,65 @@ use store::{SessionReader, StoreError};
 use crate::money::Money;
 use crate::todos::{AwaitingDecision, TodoMark};
 
-/// How many events are read at a time.
+/// The number of events read per page.
 const PAGE_SIZE: usize = 1_000;
 
-/// What a fleet has done so far.
+/// The progress of a fleet.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FleetProgress {
     pub(super) session: SessionId,
     pub(super) terms: FleetConfig,
-    /// How it ended; none while it has not.
+    /// How the fleet ended; `None` while it has not.
     pub(super) end: Option<FleetEnd>,
-    /// The process that runs it now.
+    /// The process that runs the fleet now.
     pub(super) owner_pid: Option<u32>,
     pub(super) todos: Vec<TodoLine>,
 }
 
-/// One todo with what it took, all tries together.
+/// A todo with the totals of all its attempts.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TodoLine {
     pub(super) id: TodoId,
     pub(super) title: String,
     pub(super) status: TodoStatus,
-    /// Whether whoever works on it waits for a person's decision.
+    /// Whether its worker waits for the user's decision.
     pub(super) needs_you: bool,
-    /// Whether it is in progress and nobody works on it.
+    /// Whether it is in progress without a worker.
     interrupted: bool,
     pub(super) attempts: u32,
     depends_on: Vec<TodoId>,
-    /// Why it is blocked, or what went wrong the last time.
+    /// Why it is blocked, or the error of its last attempt.
     pub(super) reason: Option<String>,
-    /// Who did it last, and what that said.
+    /// The task that worked on it last, and its result.
     pub(super) task: Option<String>,
     result: Option<String>,
     pub(super) duration_ms: u64,
     turns: u64,
     pub(super) tokens: u64,
-    /// In dollars; null when some of it has no price.
+    /// In dollars; null when some of the usage has no price.
     pub(super) cost_usd: Money,
 }
 
 impl FleetProgress {
-    /// Reads it; none if no fleet ever worked in the session.
+    /// Reads the progress; `None` if the session never had a fleet.
     pub(super) fn read(reader: &SessionReader, session: SessionId) -> Result<Option<FleetProgress>, StoreError> {
         let FleetLog { latest: Some((terms, end)), claims } = FleetLog::read(reader)? else { return Ok(None) };
         let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
-        let crowd = TaskTree::of(&tasks);
+        let tree = TaskTree::of(&tasks);
         let asking = AwaitingDecision::read(reader)?;
         let line = |row: TodoView| {
             let workers = claims.get(&row.id).map(Vec::as_slice).unwrap_or_default();
             let needs_you = workers.iter().any(|worker| asking.contains(*worker));
-            TodoLine { needs_you, ..TodoLine::of(row, &crowd.subtree(workers)) }.normalized()
+            TodoLine { needs_you, ..TodoLine::of(row, &tree.subtree(workers)) }.normalized()
         };
         let todos = reader.todos_page(&TodosParams::all_todos())?.todos.into_iter().map(line).collect();
         let owner_pid = reader.session_view()?.owner_pid;
         Ok(Some(FleetProgress { session, terms, end, owner_pid, todos }))
     }
 
-    /// How many todos are this far.
+    /// The number of todos with this status.
     pub(super) fn count(&self, status: TodoStatus) -> usize {
         self.todos.iter().filter(|line| line.status == status).count()
     }
@@ -99,13 +99,13 @@ impl TodoLine {
 }
 
 impl TodoLine {
-    /// The same: only what somebody works on can need a person.
+    /// Clears `needs_you` unless a worker is at work on the todo.
     fn normalized(self) -> TodoLine {
         let is_at_work = self.status == TodoStatus::InProgress && !self.interrupted;
         TodoLine { needs_you: self.needs_you && is_at_work, ..self }
     }
 
-    /// How far it is, in a word.
+    /// The status as one word.
     pub(super) fn status_label(&self) -> &'static str {
         match (self.needs_you, self.interrupted) {
             (true, _) => TodoMark::NeedsYou.label(),
@@ -115,14 +115,14 @@ impl TodoLine {
     }
 }
 
-/// How long the tries took, whatever was between them.
+/// The total duration of all attempts, without the gaps between them.
 fn total_duration(tasks: &[&TaskView]) -> Duration {
     let ran = |task: &&&TaskView| Some(task.ended_at.unwrap_or(task.updated_at).since(task.started_at?));
     let is_worker = |task: &&&TaskView| task.depth == 1;
     tasks.iter().filter(is_worker).filter_map(|task| ran(&task)).sum()
 }
 
-/// The tasks of a session by who started them.
+/// The tasks of a session with their children.
 struct TaskTree<'a> {
     tasks: HashMap<TaskId, &'a TaskView>,
     children: HashMap<TaskId, Vec<TaskId>>,
@@ -139,7 +139,7 @@ impl<'a> TaskTree<'a> {
         TaskTree { tasks: tasks.iter().map(|task| (task.id, task)).collect(), children }
     }
 
-    /// These tasks and everything below them, each once.
+    /// These tasks and their descendants, each once.
     fn subtree(&self, tops: &[TaskId]) -> Vec<&'a TaskView> {
         let mut open: Vec<TaskId> = tops.to_vec();
         let (mut seen, mut found) = (HashSet::new(), Vec::new());
@@ -153,12 +153,12 @@ impl<'a> TaskTree<'a> {
     }
 }
 
-/// What the log says of fleets.
+/// The fleet events of a session.
 #[derive(Default)]
 struct FleetLog {
-    /// The latest fleet, and how it ended.
+    /// The latest fleet and its end.
     latest: Option<(FleetConfig, Option<FleetEnd>)>,
-    /// Who worked on which todo.
+    /// The tasks that worked on each todo.
     claims: BTreeMap<TodoId, Vec<TaskId>>,
 }
 

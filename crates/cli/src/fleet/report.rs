@@ -1,4 +1,4 @@
-//! How a fleet ended: a table of its todos, or everything as JSON, and an exit code that tells the truth.
+//! The final report of a fleet: a table of its todos or JSON, and the exit code.
 
 use std::time::{Duration, Instant};
 
@@ -18,20 +18,20 @@ use crate::print;
 use crate::run::{Denial, RunSummary, SessionUsageSummary};
 use crate::todos::TodoMark;
 
-/// Most letters of a title, and of a reason.
+/// The maximum length of a title, and of a reason.
 const MAX_TITLE_CHARS: usize = 40;
 const MAX_REASON_CHARS: usize = 200;
 
-/// How a fleet ended.
+/// The outcome of a fleet.
 pub(super) struct FleetReport {
     id: SessionId,
     follow_outcome: FollowOutcome,
     pause_reason: PauseReason,
     progress: Option<FleetProgress>,
     report: RunSummary,
-    figures: SessionUsageSummary,
+    usage_summary: SessionUsageSummary,
     duration: Duration,
-    /// What became of the work of isolated workers.
+    /// The result of merging the work of isolated workers.
     merged: Option<MergeSummary>,
 }
 
@@ -45,10 +45,10 @@ struct FleetReportOutput<'a> {
     exit_code: u8,
     duration_ms: u128,
     fleet: Option<&'a FleetProgress>,
-    /// What became of the work of isolated workers.
+    /// The result of merging the work of isolated workers.
     #[serde(skip_serializing_if = "Option::is_none")]
     merged: Option<&'a MergeSummary>,
-    /// What the main agent said last.
+    /// The main agent's last answer.
     text: &'a str,
     turns: u64,
     usage: protocol::Usage,
@@ -66,31 +66,31 @@ impl FleetReport {
         began: Instant,
     ) -> Result<FleetReport, CliError> {
         let reader = SessionReader::open(home, id)?;
-        let (account, figures) = (FleetProgress::read(&reader, id)?, SessionUsageSummary::read(&reader)?);
+        let (progress, figures) = (FleetProgress::read(&reader, id)?, SessionUsageSummary::read(&reader)?);
         Ok(FleetReport {
             id,
             follow_outcome: followed,
             pause_reason: paused,
-            progress: account,
+            progress,
             report,
-            figures,
+            usage_summary: figures,
             duration: began.elapsed(),
             merged: None,
         })
     }
 
-    /// The same with what became of the work of isolated workers.
+    /// Adds the result of merging the work of isolated workers.
     pub(super) fn with_merge_summary(self, merged: Option<MergeSummary>) -> FleetReport {
         FleetReport { merged, ..self }
     }
 
-    /// Writes the report, and gives the exit code.
+    /// Writes the report and returns the exit code.
     pub(super) fn write(self, args: &RunArgs) -> Result<CommandExit, CliError> {
         match args.output_format {
             OutputFormat::Text => {
-                let said = print::sanitize(self.report.answer_text());
-                if !said.trim().is_empty() {
-                    print::output(format_args!("{}\n", said.trim_end()));
+                let answer = print::sanitize(self.report.answer_text());
+                if !answer.trim().is_empty() {
+                    print::output(format_args!("{}\n", answer.trim_end()));
                 }
                 self.progress.iter().for_each(print_table);
                 self.merged
@@ -100,7 +100,9 @@ impl FleetReport {
             OutputFormat::Json | OutputFormat::Jsonl => print::json(&self.to_output()),
         }
         self.print_explanation();
-        if let (OutputFormat::Text, false, Some(line)) = (args.output_format, args.quiet, self.figures.summary_line()) {
+        if let (OutputFormat::Text, false, Some(line)) =
+            (args.output_format, args.quiet, self.usage_summary.summary_line())
+        {
             print::note(line);
         }
         Ok(self.exit())
@@ -117,9 +119,9 @@ impl FleetReport {
             fleet: self.progress.as_ref(),
             merged: self.merged.as_ref(),
             text: self.report.answer_text(),
-            turns: self.figures.turns(),
-            usage: self.figures.usage(),
-            cost_usd: self.figures.cost(),
+            turns: self.usage_summary.turns(),
+            usage: self.usage_summary.usage(),
+            cost_usd: self.usage_summary.cost(),
             denials: &self.report.denials,
         }
     }
@@ -139,16 +141,16 @@ impl FleetReport {
         }
     }
 
-    /// What a person should know besides the outcome.
+    /// An explanation of the outcome for the user.
     fn message(&self) -> Option<String> {
         match &self.follow_outcome {
             FollowOutcome::Ended(FleetOutcome::Unplanned(reason) | FleetOutcome::Broken(reason)) => {
                 Some(reason.clone())
             }
             FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Budget)) => {
-                Some("the session has spent what it may".into())
+                Some("the session's budget is used up".into())
             }
-            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => Some("the time is up".into()),
+            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => Some("the time limit was reached".into()),
             FollowOutcome::Paused => self.pause_reason.as_ref().map(ToString::to_string),
             FollowOutcome::Ended(FleetOutcome::Ended(_) | FleetOutcome::SessionEnded)
             | FollowOutcome::Interrupted
@@ -162,27 +164,27 @@ impl FleetReport {
             let message = print::sanitize(&message);
             match &self.follow_outcome {
                 FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => {
-                    print::error(&format!("there is no plan:\n{message}"))
+                    print::error(&format!("the main agent made no plan:\n{message}"))
                 }
                 _other => print::error(&message),
             }
         }
         match (self.exit(), &self.follow_outcome) {
-            // What is left for the person is told with what was merged.
+            // The merge summary names the remaining steps.
             (_, FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done))) => {}
             (CommandExit::Budget, _) => {
-                print::note(format_args!("hint: bosun fleet resume {id} --max-budget-usd … goes on with more"));
+                print::note(format_args!("hint: bosun fleet resume {id} --max-budget-usd … raises the budget"));
             }
             (_, FollowOutcome::Ended(FleetOutcome::Unplanned(_))) => {
                 print::note(format_args!("hint: bosun fleet resume {id} asks for a plan again"));
             }
-            _other => print::note(format_args!("hint: go on with: bosun fleet resume {id}")),
+            _other => print::note(format_args!("hint: resume it: bosun fleet resume {id}")),
         }
     }
 
-    /// Whether the user's branch was to move, and has not.
+    /// Whether `--merge` was given but the user's branch has not moved.
     fn is_merge_unfinished(&self) -> bool {
-        let merge = self.progress.as_ref().is_some_and(|account| account.terms.merge);
+        let merge = self.progress.as_ref().is_some_and(|progress| progress.terms.merge);
         let kept = |merged: &MergeSummary| match merged.destination {
             MergeDestination::Branch { .. } | MergeDestination::RefOnly { .. } => true,
             MergeDestination::Landed { .. } | MergeDestination::NoChange => false,
@@ -197,7 +199,7 @@ impl FleetReport {
             }
             FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done)) => CommandExit::Success,
             FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => {
-                let done = self.progress.as_ref().map_or(0, |account| account.count(TodoStatus::Done));
+                let done = self.progress.as_ref().map_or(0, |progress| progress.count(TodoStatus::Done));
                 if done > 0 { CommandExit::Partial } else { CommandExit::Failed }
             }
             FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::SessionEnded)
@@ -212,10 +214,10 @@ impl FleetReport {
     }
 }
 
-/// The todos as a table, with reasons below those that have one.
-pub(super) fn print_table(account: &FleetProgress) {
+/// Prints the todos as a table, with the reason below each todo that has one.
+pub(super) fn print_table(progress: &FleetProgress) {
     let name = |line: &TodoLine| print::sanitize(&print::one_line(&line.id.0, MAX_TITLE_CHARS));
-    let width = account.todos.iter().map(|line| name(line).chars().count()).chain([4]).max().unwrap_or(4);
+    let width = progress.todos.iter().map(|line| name(line).chars().count()).chain([4]).max().unwrap_or(4);
     let row = |cells: [&str; 7]| {
         let [todo, status, tries, time, tokens, cost, title] = cells;
         print::row(format_args!(
@@ -224,7 +226,7 @@ pub(super) fn print_table(account: &FleetProgress) {
         ));
     };
     row(["todo", "status", "tries", "time", "tokens", "cost", "title"]);
-    for line in &account.todos {
+    for line in &progress.todos {
         let time = format!("{}.{} s", line.duration_ms / 1_000, line.duration_ms % 1_000 / 100);
         let (tries, tokens, cost) = (line.attempts.to_string(), line.tokens.to_string(), line.cost_usd.to_string());
         let title = print::sanitize(&print::one_line(&line.title, MAX_TITLE_CHARS));
@@ -233,10 +235,10 @@ pub(super) fn print_table(account: &FleetProgress) {
             print::output(format_args!("  {}", print::reason(reason, MAX_REASON_CHARS)));
         }
     }
-    let of = |word: &str| account.todos.iter().filter(|line| line.status_label() == word).count();
+    let count = |label: &str| progress.todos.iter().filter(|line| line.status_label() == label).count();
     let statuses = TodoStatus::ALL.map(TodoStatus::as_str).into_iter();
-    let words = [TodoMark::NeedsYou.label()].into_iter().chain(statuses).chain([TodoView::INTERRUPTED]);
+    let labels = [TodoMark::NeedsYou.label()].into_iter().chain(statuses).chain([TodoView::INTERRUPTED]);
     let counts: Vec<String> =
-        words.map(|word| (of(word), word)).filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    print::output(format_args!("{}: {}", print::pluralize(account.todos.len(), "todo"), counts.join(", ")));
+        labels.map(|it| (count(it), it)).filter(|(n, _)| *n > 0).map(|(n, label)| format!("{n} {label}")).collect();
+    print::output(format_args!("{}: {}", print::pluralize(progress.todos.len(), "todo"), counts.join(", ")));
 }

@@ -1,4 +1,4 @@
-//! Which todos of a plan would not be done again.
+//! Predicts which todos of a plan would reuse an earlier result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,37 +11,38 @@ use store::FleetResultStore;
 
 use crate::error::CliError;
 
-/// The agent of todos that name none.
+/// The agent of todos that name no agent.
 const DEFAULT_AGENT: &str = "general-purpose";
 
-/// Who would do the plan, in which folder.
+/// The agents and the folder that the prediction is made for.
 pub(super) struct ReusePredictor<'a> {
     pub(super) home: &'a Home,
     pub(super) cwd: PathBuf,
-    pub(super) staff: AssignmentContext<'a>,
+    pub(super) assignment_context: AssignmentContext<'a>,
 }
 
 impl<'a> ReusePredictor<'a> {
     pub(super) fn new(
         home: &'a Home,
         cwd: &Path,
-        staffing: &'a crate::setup::FolderAgents,
+        agents: &'a crate::setup::FolderAgents,
         model: &'a str,
     ) -> ReusePredictor<'a> {
-        let crate::setup::FolderAgents { catalog, models, effort, .. } = staffing;
+        let crate::setup::FolderAgents { catalog, models, effort, .. } = agents;
         let staff =
             AssignmentContext { catalog, models: &**models, model, effort: *effort, default_agent: DEFAULT_AGENT };
-        ReusePredictor { home, cwd: cwd.to_owned(), staff }
+        ReusePredictor { home, cwd: cwd.to_owned(), assignment_context: staff }
     }
 
-    /// What a run that began now would recall. Commits with work are taken to be there.
+    /// Predicts what a run started now would reuse. Assumes that commits with work still exist.
     pub(super) async fn predict(&self, plan: &FleetPlan) -> Result<BTreeMap<TodoId, CacheLookup>, CliError> {
-        let (cwd, apart) = (self.cwd.clone(), excluded_paths(self.home, Some(&plan.file)));
-        let snapshot =
-            tokio::task::spawn_blocking(move || TreeSnapshot::capture(&cwd, apart)).await.map_err(CliError::failed)?;
+        let (cwd, excluded) = (self.cwd.clone(), excluded_paths(self.home, Some(&plan.file)));
+        let snapshot = tokio::task::spawn_blocking(move || TreeSnapshot::capture(&cwd, excluded))
+            .await
+            .map_err(CliError::failed)?;
         let results = FleetResultStore::open(self.home, self.cwd.to_string_lossy())?;
-        let mut recollection = RunResultCache::begin(results, snapshot);
-        plan.todos.iter().for_each(|todo| recollection.register(todo, &Assignment::of(todo, self.staff)));
-        Ok(recollection.predict(&plan.todos, |_commit| true))
+        let mut cache = RunResultCache::begin(results, snapshot);
+        plan.todos.iter().for_each(|todo| cache.register(todo, &Assignment::of(todo, self.assignment_context)));
+        Ok(cache.predict(&plan.todos, |_commit| true))
     }
 }

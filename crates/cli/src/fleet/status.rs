@@ -1,4 +1,4 @@
-//! How far a fleet is, from any terminal, and its end.
+//! `bosun fleet status` and `bosun fleet stop`, from any terminal.
 
 use std::path::Path;
 
@@ -17,30 +17,30 @@ use crate::live::{self, FleetBoard};
 use crate::setup::Setup;
 use crate::{print, run, sessions, setup};
 
-/// Most sessions of a folder that are looked into for a fleet.
+/// The maximum number of a folder's sessions that are searched for a fleet.
 const MAX_CANDIDATES: usize = 20;
 
-/// Tells how far a fleet is.
+/// Prints the progress of a fleet.
 pub(super) fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, CliError> {
     let home = Setup::read()?.home;
     let id = choose_session(&home, options.id.as_deref(), None)?;
     let reader = SessionReader::open(&home, id)?;
-    let account = FleetProgress::read(&reader, id)?;
-    let account = account.ok_or_else(|| CliError::usage(format!("no fleet has worked in session {id}")))?;
+    let progress = FleetProgress::read(&reader, id)?;
+    let progress = progress.ok_or_else(|| CliError::usage(format!("session {id} has no fleet")))?;
     if options.json {
-        print::json(&account);
+        print::json(&progress);
         return Ok(CommandExit::Success);
     }
-    if account.end.is_none() {
+    if progress.end.is_none() {
         live::print_board(&FleetBoard::read_now(&reader)?.0);
     }
-    print::output(format_args!("fleet in {id}: {}", print::sanitize(&print::one_line(&account.terms.goal, 200))));
-    print::output(match (account.end, account.owner_pid) {
+    print::output(format_args!("fleet in {id}: {}", print::sanitize(&print::one_line(&progress.terms.goal, 200))));
+    print::output(match (progress.end, progress.owner_pid) {
         (Some(end), _) => display::describe_end(end).to_owned(),
         (None, Some(pid)) => format!("at work in process {pid}"),
         (None, None) => format!("interrupted: no process runs it; resume it: bosun fleet resume {id}"),
     });
-    print_table(&account);
+    print_table(&progress);
     Ok(CommandExit::Success)
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn stop(options: &FleetSelectArgs) -> Result<CommandExit, CliEr
     sessions::send_command(&home, id, SessionCommand::StopFleet).await
 }
 
-/// The session that is meant: the one that is named, or the newest of a folder with a fleet.
+/// The named session, or the newest session with a fleet in the folder.
 pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&Path>) -> Result<SessionId, CliError> {
     if let Some(prefix) = given {
         return run::find_session(home, prefix);
@@ -60,25 +60,25 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
     let rows = SessionIndex::open(home)?.reconcile(home)?.list(Some(&cwd))?;
     let fleet = |id: SessionId| {
         let reader = SessionReader::open(home, id).ok()?;
-        // Todos alone are no fleet: a prompt may have left them, or an owner that died before the fleet began.
+        // Todos alone are not a fleet: a prompt may have left them, or a process that died before the fleet started.
         let has_fleet = latest_fleet(&reader).ok()?.is_some();
         has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
     };
     let newest = rows.iter().take(MAX_CANDIDATES).filter_map(|row| fleet(row.id)).max();
     newest.map(|(_, id)| id).ok_or_else(|| {
-        CliError::usage(format!("no fleet has worked in {cwd}"))
-            .with_hint("name its session; `bosun sessions` lists them, and bosun fleet \"GOAL\" begins one")
+        CliError::usage(format!("there is no fleet in {cwd}"))
+            .with_hint("name its session; `bosun sessions` lists them, and bosun fleet \"GOAL\" starts one")
     })
 }
 
-/// How the latest fleet of a session is.
+/// The status of a session's latest fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LatestFleetStatus {
     Unfinished,
     Ended(FleetEnd),
 }
 
-/// How the latest fleet is, if there ever was one; the log of the root tells.
+/// Reads the status of the latest fleet, if there was one, from the root's events.
 fn latest_fleet(reader: &SessionReader) -> Result<Option<LatestFleetStatus>, StoreError> {
     let params = TasksParams { kind: Some(TaskType::Main), all: true, ..TasksParams::all_tasks() };
     let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
@@ -91,15 +91,15 @@ fn latest_fleet(reader: &SessionReader) -> Result<Option<LatestFleetStatus>, Sto
     Ok(log.iter().rev().find_map(|envelope| moved(&envelope.entry.event)))
 }
 
-/// Whether the latest fleet of a session did everything that it was to do.
+/// Whether the latest fleet of a session finished all its todos.
 pub(crate) fn is_done(reader: &SessionReader) -> Result<bool, StoreError> {
     Ok(latest_fleet(reader)? == Some(LatestFleetStatus::Ended(FleetEnd::Done)))
 }
 
-/// Tells whoever goes on with a session that a fleet waits in it.
+/// Tells the user who resumes a session that it has an unfinished fleet.
 pub(crate) fn note_unfinished_fleet(home: &Home, id: SessionId) {
     let latest = SessionReader::open(home, id).and_then(|reader| latest_fleet(&reader));
     if latest.is_ok_and(|latest| latest == Some(LatestFleetStatus::Unfinished)) {
-        print::note(format_args!("a fleet is not done in this session; go on with it: bosun fleet resume {id}"));
+        print::note(format_args!("this session has an unfinished fleet; resume it: bosun fleet resume {id}"));
     }
 }

@@ -1,4 +1,4 @@
-//! What cannot be typed together with a fleet, told before anybody is asked anything.
+//! Rejects flag combinations that a fleet cannot use, before the session starts.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::error::CliError;
 use crate::print;
 use crate::setup::Setup;
 
-/// Refuses what only a prompt has.
+/// Rejects flags that apply only to a prompt.
 pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
     if let Some(flag) = args.unsupported_flag() {
-        return Err(CliError::usage(format!("{flag} comes with a later version")).with_hint("leave it out"));
+        return Err(CliError::usage(format!("{flag} is not supported yet")).with_hint("leave it out"));
     }
     let prompts = [
         (args.prompt.is_some(), "--prompt"),
@@ -23,7 +23,7 @@ pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
         (args.background_wait.is_some(), "--background-wait"),
     ];
     if let Some(flag) = first_typed_flag(&prompts) {
-        return Err(CliError::usage(format!("{flag} is for a prompt, and a fleet has none"))
+        return Err(CliError::usage(format!("{flag} applies to a prompt, not to a fleet"))
             .with_hint("leave it out; a goal is written as bosun fleet \"GOAL\""));
     }
     let modes = [
@@ -33,27 +33,27 @@ pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
         (args.mode.max_continues.is_some(), "--max-continues"),
     ];
     first_typed_flag(&modes).map_or(Ok(()), |flag| {
-        Err(CliError::usage(format!("{flag} is not for a fleet, which plans and goes on by itself"))
-            .with_hint("leave it out; --rounds says how often the main agent may plan anew"))
+        Err(CliError::usage(format!("{flag} does not apply to a fleet, which plans and continues by itself"))
+            .with_hint("leave it out; --rounds limits how often the main agent may revise its plan"))
     })
 }
 
-/// Refuses what would have no effect, since there is nothing to merge where everybody works in one folder.
+/// Rejects merge flags without isolation: with a shared folder there is nothing to merge.
 pub(super) fn reject_merge_flags(work: &FleetWorkArgs, terms: &FleetConfig) -> Result<(), CliError> {
     let merging = [(work.include_dirty, "--include-dirty"), (work.merge, "--merge"), (work.check.is_some(), "--check")];
     match first_typed_flag(&merging) {
-        Some(flag) if !terms.isolated => Err(CliError::usage(format!(
-            "{flag} is for workers with checkouts of their own, and these work in the folder itself"
-        ))
-        .with_hint("add --isolation worktree, or leave it out")),
+        Some(flag) if !terms.isolated => {
+            Err(CliError::usage(format!("{flag} needs workers with their own checkouts, but these share the folder"))
+                .with_hint("add --isolation worktree, or leave it out"))
+        }
         Some(_) | None => Ok(()),
     }
 }
 
-/// Most uncommitted files that are named.
+/// The maximum number of uncommitted files that are named.
 const MAX_NAMED: usize = 5;
 
-/// Refuses isolation where no checkout can be made; gives the repository that checkouts are made of.
+/// Rejects isolation without a usable repository; returns the repository that checkouts are cloned from.
 pub(super) async fn require_repository(
     setup: &Setup,
     cwd: &Path,
@@ -67,7 +67,7 @@ pub(super) async fn require_repository(
     Ok(Some(repository))
 }
 
-/// Warns of what checkouts will not have.
+/// Warns of files that checkouts will not contain.
 pub(super) async fn warn_of_uncommitted(repository: Repository, plan: Option<String>) {
     let plan = plan.and_then(|plan| Path::new(&plan).canonicalize().ok());
     let is_plan = |name: &String| plan.as_deref() == Some(&repository.top().join(name));
@@ -76,11 +76,11 @@ pub(super) async fn warn_of_uncommitted(repository: Repository, plan: Option<Str
             let files: Vec<String> = files.into_iter().filter(|name| !is_plan(name)).collect();
             uncommitted_warning(&files).into_iter().for_each(print::note);
         }
-        Err(error) => print::note(format_args!("warning: whether all files are committed is not known: {error}")),
+        Err(error) => print::note(format_args!("warning: cannot tell whether all files are committed: {error}")),
     }
 }
 
-/// What a person should know of files that are not committed.
+/// The warning about uncommitted files, if there are any.
 fn uncommitted_warning(files: &[String]) -> Option<String> {
     let mut named: Vec<String> = files.iter().take(MAX_NAMED).map(|name| print::sanitize(name)).collect();
     named.extend(files.len().checked_sub(MAX_NAMED + 1).map(|more| format!("{} more", more + 1)));
@@ -93,9 +93,9 @@ fn uncommitted_warning(files: &[String]) -> Option<String> {
     })
 }
 
-/// The first flag that was typed.
+/// The first flag that was given.
 fn first_typed_flag(flags: &[(bool, &'static str)]) -> Option<&'static str> {
-    flags.iter().find_map(|(typed, flag)| typed.then_some(*flag))
+    flags.iter().find_map(|(given, flag)| given.then_some(*flag))
 }
 
 #[cfg(test)]

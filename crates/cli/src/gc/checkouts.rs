@@ -1,4 +1,4 @@
-//! Checkouts of sessions that are gone, and those that were in the trash for long enough.
+//! Removes checkouts of sessions that no longer exist, and old checkouts in the trash.
 
 use std::fs;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use serde::Serialize;
 use crate::print;
 use crate::setup::Setup;
 
-/// What became of them.
+/// The result of the cleanup.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CheckoutCleanup {
-    /// How many were removed, their work being kept in the user's repository.
+    /// Checkouts removed because their work is in the user's repository.
     pub(super) removed: usize,
-    /// How many were moved to the trash.
+    /// Checkouts moved to the trash.
     pub(super) trashed: usize,
-    /// How many were removed from the trash.
+    /// Checkouts removed from the trash.
     pub(super) emptied: usize,
     pub(super) bytes: u64,
 }
 
-/// Removes what nobody needs; moves to the trash what is not kept anywhere else.
+/// Removes checkouts without a session; moves those whose work is stored nowhere else to the trash.
 pub(super) async fn collect(setup: &Setup, now: Timestamp, keep: Duration, dry_run: bool) -> CheckoutCleanup {
     let mut report = CheckoutCleanup::default();
     let home = &setup.home;
@@ -51,18 +51,18 @@ pub(super) async fn collect(setup: &Setup, now: Timestamp, keep: Duration, dry_r
     }
     if !dry_run {
         report.bytes += git::finish_removals(home).bytes;
-        forget_empty(home);
+        remove_empty_folders(home);
     }
     report
 }
 
-/// Removes the folders of sessions that are gone and have no checkout left.
-fn forget_empty(home: &Home) {
+/// Removes folders of sessions that no longer exist and have no checkouts left.
+fn remove_empty_folders(home: &Home) {
     for folder in fs::read_dir(home.checkouts_dir()).into_iter().flatten().flatten() {
         let session = folder.file_name().to_str().and_then(|name| name.parse::<SessionId>().ok());
         if session.is_some_and(|session| !home.session_dir(session).exists()) {
-            // One that is not empty stays.
-            let _stays = fs::remove_dir(folder.path());
+            // Fails if the folder is not empty, which is intended.
+            let _not_empty = fs::remove_dir(folder.path());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The output of tasks that were removed, or that no session knows.
+//! Removes the output of removed tasks and of tasks that are in no session.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,26 +13,26 @@ use store::{SessionReader, StoreError};
 use crate::print;
 use crate::sessions::is_live;
 
-/// How much of it went.
+/// The result of the cleanup.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OutputCleanup {
-    /// Of how many tasks.
+    /// The number of tasks whose output was removed.
     pub(super) removed: usize,
     pub(super) bytes: u64,
 }
 
-/// Removes what nobody can ask for any more from these sessions.
+/// Removes unreachable task output of these sessions.
 pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dry_run: bool) -> OutputCleanup {
     let mut outputs = OutputCleanup::default();
     for session in sessions {
         let folder = home.output_dir(session);
         let Ok(entries) = fs::read_dir(&folder) else { continue };
-        // Before the session is read: a task is in its file before its output is on the disk.
+        // List the files before reading the session: a task is in the session before its output is on disk.
         let found: Vec<TaskId> =
             entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-        let Ok(useless) = unreachable_outputs(home, session, found) else { continue };
-        for task in useless {
+        let Ok(unreachable) = unreachable_outputs(home, session, found) else { continue };
+        for task in unreachable {
             let path = folder.join(task.to_string());
             let bytes = folder_size(&path);
             match if dry_run { Ok(()) } else { fs::remove_dir_all(&path) } {
@@ -44,7 +44,7 @@ pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dr
     outputs
 }
 
-/// Those whose output nobody can ask for: removed ones, and ones that are in no session.
+/// The tasks whose output is unreachable: removed ones, and ones that are in no session.
 fn unreachable_outputs(home: &Home, session: SessionId, found: Vec<TaskId>) -> Result<Vec<TaskId>, StoreError> {
     if found.is_empty() {
         return Ok(found);
@@ -52,9 +52,9 @@ fn unreachable_outputs(home: &Home, session: SessionId, found: Vec<TaskId>) -> R
     let reader = SessionReader::open(home, session)?;
     let live = is_live(&reader)?;
     let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
-    let forgotten: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();
-    // What is unknown in a session that runs may be known in a moment.
-    Ok(found.into_iter().filter(|task| forgotten.get(task).copied().unwrap_or(!live)).collect())
+    let removed: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();
+    // A task unknown to a running session may be recorded in a moment.
+    Ok(found.into_iter().filter(|task| removed.get(task).copied().unwrap_or(!live)).collect())
 }
 
 fn folder_size(folder: &Path) -> u64 {

@@ -1,5 +1,5 @@
-//! What fleets and isolated agents left in the repositories of users: refs to work that has landed, and folders of landings
-//! that were killed. Work that is on no branch stays unless the user asks for its removal.
+//! Removes refs to landed work and folders of interrupted landings from the users' repositories. Work that is not on
+//! any branch stays unless the user asks for its removal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use crate::deliver::live_owner;
 use crate::setup::Setup;
 use crate::{fleet, print};
 
-/// What became of them.
+/// The result of the cleanup.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RefCleanup {
-    /// How many refs were removed.
+    /// Refs removed.
     pub(super) removed: usize,
-    /// How many refs of removed sessions stay, since their work is on no branch.
+    /// Refs of removed sessions that were kept because their work is not on any branch.
     pub(super) unlanded: usize,
-    /// How many folders of killed landings were removed.
+    /// Folders of interrupted landings removed.
     pub(super) landings: usize,
 }
 
-/// Which refs are to go.
+/// Which refs to remove.
 #[derive(Debug)]
 pub(super) struct RefCleanupOptions {
-    /// The sessions that are removed, or would be.
+    /// The sessions that are removed, or would be in a dry run.
     pub(super) removed: BTreeSet<SessionId>,
-    /// Whether work of removed sessions goes that is on no branch.
+    /// Whether to remove work of removed sessions that is not on any branch.
     pub(super) unlanded: bool,
     pub(super) dry_run: bool,
 }
 
-/// Cleans the repositories that these folders are in.
-pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, wanted: &RefCleanupOptions) -> RefCleanup {
+/// Cleans the repositories that contain these folders.
+pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, options: &RefCleanupOptions) -> RefCleanup {
     let mut report = RefCleanup::default();
     let git = crate::checkouts::git_in_home(setup);
     let mut repositories = BTreeMap::new();
@@ -46,7 +46,7 @@ pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, wanted: &
         }
     }
     for repository in repositories.into_values() {
-        if let Err(error) = clean(setup, &repository, wanted, &mut report).await {
+        if let Err(error) = clean(setup, &repository, options, &mut report).await {
             print::error(&error.to_string());
         }
     }
@@ -56,22 +56,22 @@ pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, wanted: &
 async fn clean(
     setup: &Setup,
     repository: &Repository,
-    wanted: &RefCleanupOptions,
+    options: &RefCleanupOptions,
     report: &mut RefCleanup,
 ) -> Result<(), GitError> {
-    if !wanted.dry_run {
+    if !options.dry_run {
         report.landings += git::clear_landings(repository).await?;
     }
     let Pins { landed, only } = Pins::read(repository.git()).await?;
-    let is_gone = |id: &SessionId| wanted.removed.contains(id) || !setup.home.session_dir(*id).exists();
+    let is_gone = |id: &SessionId| options.removed.contains(id) || !setup.home.session_dir(*id).exists();
     for (session, pins) in landed {
-        if is_gone(&session) || is_at_rest_and_done(setup, session) {
-            remove(repository.git(), &pins, wanted, report).await?;
+        if is_gone(&session) || is_finished(setup, session) {
+            remove(repository.git(), &pins, options, report).await?;
         }
     }
     for pins in only.into_iter().filter(|(session, _)| is_gone(session)).map(|(_, pins)| pins) {
-        if wanted.unlanded {
-            remove(repository.git(), &pins, wanted, report).await?;
+        if options.unlanded {
+            remove(repository.git(), &pins, options, report).await?;
         } else {
             report.unlanded += pins.len();
         }
@@ -79,21 +79,21 @@ async fn clean(
     Ok(())
 }
 
-async fn remove(git: &Git, pins: &[Pin], wanted: &RefCleanupOptions, report: &mut RefCleanup) -> Result<(), GitError> {
-    if !wanted.dry_run {
+async fn remove(git: &Git, pins: &[Pin], options: &RefCleanupOptions, report: &mut RefCleanup) -> Result<(), GitError> {
+    if !options.dry_run {
         Pins::remove(git, pins).await?;
     }
     report.removed += pins.len();
     Ok(())
 }
 
-/// Whether nobody will need the refs of a session that is there: its fleet is done, and nobody runs it.
-fn is_at_rest_and_done(setup: &Setup, id: SessionId) -> bool {
-    let look = |reader: SessionReader| Ok(live_owner(&reader)?.is_none() && fleet::is_done(&reader)?);
-    SessionReader::open(&setup.home, id).and_then(look).unwrap_or(false)
+/// Whether an existing session no longer needs its refs: its fleet is done, and no process runs it.
+fn is_finished(setup: &Setup, id: SessionId) -> bool {
+    let is_done = |reader: SessionReader| Ok(live_owner(&reader)?.is_none() && fleet::is_done(&reader)?);
+    SessionReader::open(&setup.home, id).and_then(is_done).unwrap_or(false)
 }
 
-/// Whether git may know the folder; no process is started for one that it cannot.
+/// Whether the folder may be in a git repository, without starting a git process.
 fn is_in_repository(folder: &Path) -> bool {
-    folder.ancestors().any(|above| above.join(".git").exists())
+    folder.ancestors().any(|folder| folder.join(".git").exists())
 }

@@ -1,4 +1,4 @@
-//! Lists as files.
+//! Export and import of lists as files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,27 +14,27 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// One byte more than is read of a file, so that a larger one is noticed.
+/// The maximum size of a file plus one byte, so that a larger file is noticed.
 const MAX_IMPORT_BYTES: u64 = 64 * 1024 * 1024 + 1;
 
-pub(super) fn export(place: &OpenList, output: Option<&Path>) -> Result<CommandExit, CliError> {
-    let items = place.list.export().map_err(list_error)?;
+pub(super) fn export(open_list: &OpenList, output: Option<&Path>) -> Result<CommandExit, CliError> {
+    let items = open_list.list.export().map_err(list_error)?;
     let text = to_jsonl(&items).map_err(list_error)?;
     match output {
         None => print::document(text.as_bytes()),
         Some(path) => {
             std::fs::write(path, text)
-                .map_err(|error| CliError::failed(format!("{} was not written: {error}", path.display())))?;
+                .map_err(|error| CliError::failed(format!("cannot write {}: {error}", path.display())))?;
             print::note(format!("{} in {}", print::pluralize(items.len(), "item"), path.display()));
         }
     }
     Ok(CommandExit::Success)
 }
 
-pub(super) fn import(place: &OpenList, file: &Path, json: bool) -> Result<CommandExit, CliError> {
-    let text = read(file).map_err(|error| CliError::usage(format!("{} was not read: {error}", file.display())))?;
+pub(super) fn import(open_list: &OpenList, file: &Path, json: bool) -> Result<CommandExit, CliError> {
+    let text = read(file).map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))?;
     let items = from_jsonl(&text).map_err(list_error)?;
-    let imported = place.list.import(items, now()).map_err(list_error)?;
+    let imported = open_list.list.import(items, now()).map_err(list_error)?;
     print_import(&imported, json);
     Ok(if imported.conflicts.is_empty() { CommandExit::Success } else { CommandExit::Partial })
 }
@@ -64,11 +64,9 @@ fn print_import(imported: &ItemImportReport, json: bool) {
     }
     print::output(format!("{} new, {} changed, {} kept", made.len(), changed.len(), kept.len()));
     for id in conflicts {
-        print::error(&format!("item {id} was changed here and in the file, and stays as it is here"));
+        print::error(&format!("item {id} was changed here and in the file; the version here is kept"));
     }
     if !conflicts.is_empty() {
-        print::note(
-            "hint: compare them with `bosun lists show ITEM`, and change what is wrong with `bosun lists update`",
-        );
+        print::note("hint: compare them with `bosun lists show ITEM`, and correct them with `bosun lists update`");
     }
 }

@@ -1,4 +1,4 @@
-//! `bosun lists`: the items that agents and people share, from any terminal, while sessions work on them and after.
+//! `bosun lists`: shared lists, from any terminal, while sessions work on them and afterwards.
 
 mod file;
 mod open_list;
@@ -17,7 +17,7 @@ use crate::setup::Setup;
 
 pub(crate) use open_list::items_of_task;
 
-/// Whose words the items hold that a person writes.
+/// The author of items that the user writes.
 const AUTHOR: &str = "user";
 
 pub(crate) fn perform(args: ListsArgs) -> Result<CommandExit, CliError> {
@@ -26,15 +26,15 @@ pub(crate) fn perform(args: ListsArgs) -> Result<CommandExit, CliError> {
         None => list(&setup, &args.items),
         Some(ListsCommand::List(options)) => list(&setup, &options),
         Some(ListsCommand::Show(chosen)) => {
-            let place = OpenList::open(&setup, &chosen.which)?;
-            let item = place.list.get(chosen.item).map_err(list_error)?;
-            show::print_item(&place, &item, chosen.which.json);
+            let open_list = OpenList::open(&setup, &chosen.which)?;
+            let item = open_list.list.get(chosen.item).map_err(list_error)?;
+            show::print_item(&open_list, &item, chosen.which.json);
             Ok(CommandExit::Success)
         }
-        Some(ListsCommand::Add { subject, details: words, which }) => add(&setup, subject, words, &which),
-        Some(ListsCommand::Update { chosen, subject, status, details: words, before, not_after }) => {
+        Some(ListsCommand::Add { subject, details, which }) => add(&setup, subject, details, &which),
+        Some(ListsCommand::Update { chosen, subject, status, details, before, not_after }) => {
             let status = status.as_deref().and_then(ItemStatus::from_name);
-            let ItemDetailArgs { description, owner, after, metadata } = words;
+            let ItemDetailArgs { description, owner, after, metadata } = details;
             let change = ItemChange {
                 subject,
                 description,
@@ -51,9 +51,9 @@ pub(crate) fn perform(args: ListsArgs) -> Result<CommandExit, CliError> {
         Some(ListsCommand::Done(chosen)) => update(&setup, &chosen, status_change(ItemStatus::Completed)),
         Some(ListsCommand::Delete(chosen)) => update(&setup, &chosen, status_change(ItemStatus::Deleted)),
         Some(ListsCommand::Archive { item, which }) => {
-            let place = OpenList::open(&setup, &which)?;
-            let items = place.list.archive(item, now()).map_err(list_error)?;
-            show::print_items(&place, &items, which.json);
+            let open_list = OpenList::open(&setup, &which)?;
+            let items = open_list.list.archive(item, now()).map_err(list_error)?;
+            show::print_items(&open_list, &items, which.json);
             Ok(CommandExit::Success)
         }
         Some(ListsCommand::Export { output, which }) => {
@@ -64,20 +64,25 @@ pub(crate) fn perform(args: ListsArgs) -> Result<CommandExit, CliError> {
 }
 
 fn list(setup: &Setup, options: &ItemListArgs) -> Result<CommandExit, CliError> {
-    let place = OpenList::open(setup, &options.which)?;
-    let wanted = ItemQuery {
+    let open_list = OpenList::open(setup, &options.which)?;
+    let query = ItemQuery {
         status: options.status.as_deref().and_then(ItemStatus::from_name),
         owner: options.owner.clone(),
         archived: options.archived,
         ..ItemQuery::default()
     };
-    show::print_items(&place, &place.list.items(&wanted).map_err(list_error)?, options.which.json);
+    show::print_items(&open_list, &open_list.list.items(&query).map_err(list_error)?, options.which.json);
     Ok(CommandExit::Success)
 }
 
-fn add(setup: &Setup, subject: String, words: ItemDetailArgs, which: &ListSelectArgs) -> Result<CommandExit, CliError> {
-    let place = OpenList::open(setup, which)?;
-    let ItemDetailArgs { description, owner, after, metadata } = words;
+fn add(
+    setup: &Setup,
+    subject: String,
+    details: ItemDetailArgs,
+    which: &ListSelectArgs,
+) -> Result<CommandExit, CliError> {
+    let open_list = OpenList::open(setup, which)?;
+    let ItemDetailArgs { description, owner, after, metadata } = details;
     let new = NewItem {
         subject,
         description: description.unwrap_or_default(),
@@ -87,33 +92,33 @@ fn add(setup: &Setup, subject: String, words: ItemDetailArgs, which: &ListSelect
         metadata: metadata.unwrap_or_default(),
         author: AUTHOR.into(),
     };
-    let made = place.list.create(new, now()).map_err(list_error)?;
-    show::print_changed(&made.item, which.json);
+    let created = open_list.list.create(new, now()).map_err(list_error)?;
+    show::print_changed(&created.item, which.json);
     Ok(CommandExit::Success)
 }
 
 fn update(setup: &Setup, chosen: &ItemArgs, change: ItemChange) -> Result<CommandExit, CliError> {
-    let place = OpenList::open(setup, &chosen.which)?;
-    let seen = chosen.version.map_or(ExpectedVersion::Any, ExpectedVersion::Version);
+    let open_list = OpenList::open(setup, &chosen.which)?;
+    let expected = chosen.version.map_or(ExpectedVersion::Any, ExpectedVersion::Version);
     let change = ItemChange { author: AUTHOR.into(), ..change };
-    let changed = place.list.update(chosen.item, seen, &change, now()).map_err(list_error)?;
+    let changed = open_list.list.update(chosen.item, expected, &change, now()).map_err(list_error)?;
     show::print_changed(&changed.item, chosen.which.json);
     Ok(CommandExit::Success)
 }
 
-fn status_change(to: ItemStatus) -> ItemChange {
-    ItemChange { status: Some(to), ..ItemChange::default() }
+fn status_change(status: ItemStatus) -> ItemChange {
+    ItemChange { status: Some(status), ..ItemChange::default() }
 }
 
 fn now() -> Timestamp {
     SystemClock.now()
 }
 
-/// Why a list did not do it, and what to do next.
+/// Converts a list error, with a hint on what to do next.
 fn list_error(error: ListError) -> CliError {
     match error {
         ListError::Store(error) => error.into(),
-        ListError::Missing(_) => CliError::usage(error).with_hint("`bosun lists` shows what there is"),
+        ListError::Missing(_) => CliError::usage(error).with_hint("`bosun lists` shows the items"),
         ListError::Stale { ref fresh, .. } => {
             let (id, version, status) = (fresh.id, fresh.version, fresh.status.as_str());
             let subject = print::one_line(&fresh.subject, 80);
@@ -123,7 +128,7 @@ fn list_error(error: ListError) -> CliError {
             ))
         }
         ListError::Blocked { id, .. } => CliError::failed(&error).with_hint(format!(
-            "complete what it waits for, or lift that with `bosun lists update {id} --not-after ITEM`"
+            "complete the items it waits for, or remove the dependency with `bosun lists update {id} --not-after ITEM`"
         )),
         ListError::Cycle(_) | ListError::Unfinished(_) | ListError::Invalid(_) => {
             CliError::usage(error).with_hint("nothing was changed")

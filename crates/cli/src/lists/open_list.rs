@@ -1,4 +1,4 @@
-//! Which list is meant.
+//! Selects the list that a command works on.
 
 use std::path::Path;
 
@@ -21,13 +21,13 @@ pub(super) struct OpenList {
 }
 
 impl OpenList {
-    /// The list that is meant: the one that is named, that of the session that is named, or the one that settings name.
+    /// Opens the named list, the list of the named session, or the list chosen in the settings.
     pub(super) fn open(setup: &Setup, which: &ListSelectArgs) -> Result<OpenList, CliError> {
         let name = match (&which.list, &which.session) {
             (Some(name), None) => name.clone(),
             (None | Some(ListName::Session), Some(_)) => ListName::Session,
             (Some(name @ (ListName::Project | ListName::Team(_))), Some(_)) => {
-                return Err(CliError::usage(format!("--session names a session, and --list {name} is none of it"))
+                return Err(CliError::usage(format!("--session cannot be combined with --list {name}"))
                     .with_hint("leave one of the two out"));
             }
             (None, None) => setup.layers_here()?.config().list,
@@ -41,7 +41,7 @@ impl OpenList {
     }
 }
 
-/// The items that a task of a session does or did.
+/// The items that a task works or worked on.
 pub(crate) fn items_of_task(home: &Home, session: &SessionView, task: TaskId) -> Result<Vec<ListItem>, ListError> {
     let list = match &session.list {
         ListName::Session => ItemList::of_session(home, session.id)?,
@@ -61,7 +61,7 @@ fn selected_session(setup: &Setup, which: &ListSelectArgs) -> Result<SessionId, 
     }
     let cwd = setup::folder(None)?.display().to_string();
     latest_session(&setup.home, &cwd)?.ok_or_else(|| {
-        CliError::usage(format!("no session was begun in {cwd}"))
-            .with_hint("--session names another, and --list project or team:NAME a list that needs none")
+        CliError::usage(format!("there is no session in {cwd}"))
+            .with_hint("name one with --session, or use --list project or --list team:NAME")
     })
 }

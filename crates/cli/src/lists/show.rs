@@ -1,4 +1,4 @@
-//! Items for people, and as JSON.
+//! Prints items as text or JSON.
 
 use protocol::{ItemId, ListItem, ListName};
 use serde::Serialize;
@@ -13,13 +13,13 @@ struct ItemListOutput<'a> {
     items: &'a [ListItem],
 }
 
-/// A line for each item.
-pub(super) fn print_items(place: &OpenList, items: &[ListItem], json: bool) {
+/// Prints a line for each item.
+pub(super) fn print_items(open_list: &OpenList, items: &[ListItem], json: bool) {
     if json {
-        return print::json(&ItemListOutput { list: &place.name, items });
+        return print::json(&ItemListOutput { list: &open_list.name, items });
     }
     if items.is_empty() {
-        return print::note(format!("nothing on the {} list fits", place.name));
+        return print::note(format!("no item on the {} list matches", open_list.name));
     }
     for item in items {
         let owner = item.owner.as_deref().unwrap_or("-");
@@ -31,13 +31,13 @@ pub(super) fn print_items(place: &OpenList, items: &[ListItem], json: bool) {
     }
 }
 
-/// Everything that is kept of an item.
-pub(super) fn print_item(place: &OpenList, item: &ListItem, json: bool) {
+/// Prints all fields of an item.
+pub(super) fn print_item(open_list: &OpenList, item: &ListItem, json: bool) {
     if json {
         return print::json(item);
     }
     let mut rows = vec![
-        ("item", format!("{} of the {} list", item.id, place.name)),
+        ("item", format!("{} of the {} list", item.id, open_list.name)),
         ("subject", item.subject.clone()),
         ("status", item.status.as_str().to_owned()),
         ("version", item.version.to_string()),
@@ -49,8 +49,8 @@ pub(super) fn print_item(place: &OpenList, item: &ListItem, json: bool) {
     add("before", (!item.blocks.is_empty()).then(|| join_ids(&item.blocks)));
     add("task", item.task.map(|task| task.to_string()));
     add("archived", item.archived.then(|| "yes".into()));
-    add("words by", Some(item.author.clone()).filter(|author| !author.is_empty()));
-    add("made", Some(item.created_at.to_string()));
+    add("author", Some(item.author.clone()).filter(|author| !author.is_empty()));
+    add("created", Some(item.created_at.to_string()));
     add("changed", Some(item.updated_at.to_string()));
     add("metadata", (!item.metadata.is_empty()).then(|| serde_json::Value::Object(item.metadata.clone()).to_string()));
     for (name, value) in rows {
@@ -61,7 +61,7 @@ pub(super) fn print_item(place: &OpenList, item: &ListItem, json: bool) {
     }
 }
 
-/// What became of an item.
+/// Prints the new state of an item.
 pub(super) fn print_changed(item: &ListItem, json: bool) {
     if json {
         return print::json(item);

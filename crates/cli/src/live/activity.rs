@@ -1,19 +1,19 @@
-//! What an agent does, in the words of its last event that tells.
+//! Describes an agent's current activity from its last relevant event.
 
 use protocol::{AskSubject, ContentBlock, Event};
 
 use crate::run::event_text::{describe_parking, describe_retry, main_argument, unmet_conditions};
 
-/// What is asked, in one line.
+/// The subject of an ask in one line.
 pub(super) fn describe_ask(subject: &AskSubject) -> String {
     match subject {
         AskSubject::Permission { tool, input, .. } => format!("{tool} {}", main_argument(input)),
         AskSubject::Question { question, .. } => question.clone(),
-        AskSubject::Plan { summary, .. } => format!("the plan is made: {summary}"),
+        AskSubject::Plan { summary, .. } => format!("plan ready: {summary}"),
     }
 }
 
-/// What an agent does from this event on, if it tells.
+/// The agent's activity after this event, if the event determines it.
 pub(super) fn describe_activity(event: &Event) -> Option<String> {
     match event {
         Event::IntentReported { intent } => Some(intent.clone()),
@@ -21,15 +21,15 @@ pub(super) fn describe_activity(event: &Event) -> Option<String> {
             ContentBlock::Call(call) => Some(format!("{} {}", call.tool, main_argument(&call.input))),
             ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
         }),
-        Event::ActivationStarted { .. } => Some("thinks".into()),
-        Event::AskDecided { .. } => Some("goes on".into()),
-        Event::TaskParked { until_at, why } => Some(format!("waits for {}", describe_parking(*until_at, *why))),
-        Event::BudgetAwaited => Some("queued: what is left of the budget is reserved for requests under way".into()),
-        Event::TurnBegun { .. } => Some("thinks".into()),
-        Event::TaskStalled { .. } => Some("has not been heard of for a while".into()),
+        Event::ActivationStarted { .. } => Some("thinking".into()),
+        Event::AskDecided { .. } => Some("continuing".into()),
+        Event::TaskParked { until_at, why } => Some(format!("waiting for {}", describe_parking(*until_at, *why))),
+        Event::BudgetAwaited => Some("queued: the rest of the budget is reserved for running requests".into()),
+        Event::TurnBegun { .. } => Some("thinking".into()),
+        Event::TaskStalled { .. } => Some("no activity for a while".into()),
         Event::TurnFailed { message, retry: Some(retry), .. } => Some(format!("{message}, {}", describe_retry(*retry))),
         Event::StopBlocked { reason, .. } => Some(format!("not done yet: {}", unmet_conditions(reason))),
-        Event::WorkSealed { .. } => Some("keeps what it changed".into()),
+        Event::WorkSealed { .. } => Some("saving its changes".into()),
         _other => None,
     }
 }

@@ -1,8 +1,8 @@
-//! Times and counts in a few letters.
+//! Short formats for durations and counts.
 
 use std::time::Duration;
 
-/// A time, such as `45s`, `3m 12s` or `2h 05m`.
+/// A duration, such as `45s`, `3m 12s` or `2h 05m`.
 pub(super) fn format_elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

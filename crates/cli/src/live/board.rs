@@ -1,4 +1,4 @@
-//! How a fleet stands, folded from a session's events.
+//! The state of a fleet, folded from a session's events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use super::activity::{describe_activity, describe_ask};
 use crate::deliver::live_owner;
 use crate::todos::TodoMark;
 
-/// How many events are read at a time.
+/// The number of events read per page.
 const PAGE: usize = 512;
 
-/// Todos from which on a graph is large.
+/// The number of todos above which a graph is large.
 const LARGE_GRAPH: usize = 1_000;
 
-/// How a fleet stands.
+/// The state of a fleet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FleetBoard {
     pub(super) goal: String,
@@ -28,30 +28,30 @@ pub(crate) struct FleetBoard {
     pub(super) ended: Option<(FleetEnd, Timestamp)>,
     /// Whether no living process runs the session.
     is_unowned: bool,
-    /// When something last happened.
+    /// The time of the last event.
     last_at: Timestamp,
-    /// What the whole session used.
+    /// The cost of the whole session.
     pub(super) spent: Cost,
-    /// Whether everything that it spent has a price.
+    /// Whether some of the cost has no price.
     pub(super) unpriced: bool,
-    /// What the main agent does, while it does something.
+    /// The main agent's activity, while it has one.
     pub(super) main: Option<String>,
     items: BTreeMap<TodoId, BoardTodo>,
     workers: BTreeMap<TaskId, BoardWorker>,
-    /// For each task, the one that started it.
+    /// The parent of each task.
     parents: BTreeMap<TaskId, TaskId>,
     root: Option<TaskId>,
-    /// Most todos that were worked on at once.
+    /// The largest number of todos worked on at once.
     peak: usize,
     parallel: Option<u32>,
-    /// How long finished todos took in all, and how many they are.
+    /// The total duration and the number of finished todos.
     finished_durations: (Duration, u32),
-    next: u64,
-    /// What waits for a person's decision: whose call.
+    next_order: u64,
+    /// Open asks, with the task and call that each belongs to.
     asks: BTreeMap<AskId, (TaskId, CallId)>,
-    /// How often something was asked in the session.
+    /// The number of asks in the session so far.
     asked: u64,
-    /// Todos that name the same files and do not wait for each other.
+    /// Todos that name the same files and do not depend on each other.
     shared_files: Vec<SharedFiles>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct BoardTodo {
     order: u64,
     pub(super) title: String,
     status: TodoStatus,
-    /// Whether it is in progress and nobody works on it.
+    /// Whether it is in progress without a worker.
     interrupted: bool,
     depends_on: Vec<TodoId>,
     files: Vec<String>,
@@ -79,7 +79,7 @@ pub(super) struct BoardWorker {
 }
 
 impl FleetBoard {
-    /// What the log of a session says up to an event.
+    /// Reads the board from a session's events up to the given one.
     pub(crate) fn read_until(reader: &SessionReader, last: u64) -> Result<FleetBoard, StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         while seq < last {
@@ -91,7 +91,7 @@ impl FleetBoard {
         Ok(board)
     }
 
-    /// How a session stands now, and the number of its last event.
+    /// Reads the current board, and the number of the last event.
     pub(crate) fn read_now(reader: &SessionReader) -> Result<(FleetBoard, u64), StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         loop {
@@ -104,52 +104,52 @@ impl FleetBoard {
         Ok((board, seq))
     }
 
-    /// Takes over what every other view shows: the rows of the todos, which may have been written while no process was
-    /// there to log it, and whether a process runs the session at all.
+    /// Takes over the rows that every other view shows: todos may have been edited while no process ran that could log
+    /// it. Also notes whether a process runs the session at all.
     pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
-        let at_rest = live_owner(reader)?.is_none();
-        self.apply_todo_rows(reader.todos_page(&TodosParams::all_todos())?.todos, at_rest);
+        let is_unowned = live_owner(reader)?.is_none();
+        self.apply_todo_rows(reader.todos_page(&TodosParams::all_todos())?.todos, is_unowned);
         Ok(())
     }
 
-    /// The same, with what was read.
-    pub(super) fn apply_todo_rows(&mut self, rows: Vec<TodoView>, at_rest: bool) {
-        let mut before = std::mem::take(&mut self.items);
+    /// Applies rows that were already read.
+    pub(super) fn apply_todo_rows(&mut self, rows: Vec<TodoView>, is_unowned: bool) {
+        let mut previous = std::mem::take(&mut self.items);
         for (order, row) in (1..).zip(rows) {
-            let merged = before.remove(&row.id).is_some_and(|item| item.merged);
+            let merged = previous.remove(&row.id).is_some_and(|item| item.merged);
             let TodoView { id, title, status, interrupted, reason, depends_on, files, .. } = row;
             self.items.insert(id, BoardTodo { order, title, status, interrupted, depends_on, files, reason, merged });
-            self.next = order;
+            self.next_order = order;
         }
         self.find_shared_files();
         let items = &self.items;
         let is_held =
             |worker: &BoardWorker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
         self.workers.retain(|_, worker| is_held(worker));
-        self.is_unowned = at_rest;
+        self.is_unowned = is_unowned;
     }
 
-    /// Whether a fleet is at work.
+    /// Whether a fleet is running.
     pub(crate) fn is_working(&self) -> bool {
         self.began_at.is_some() && self.ended.is_none() && !self.is_unowned
     }
 
-    /// Whether what is drawn may still move.
+    /// Whether the drawn state may still change.
     pub(super) fn is_live(&self) -> bool {
         self.ended.is_none() && !self.is_unowned
     }
 
-    /// Whether a fleet has not ended, and nobody runs it.
+    /// Whether a fleet has not ended but no process runs it.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.began_at.is_some() && self.ended.is_none() && self.is_unowned
     }
 
-    /// How the last fleet ended, if it has.
+    /// How the latest fleet ended, if it has.
     pub(crate) fn end(&self) -> Option<FleetEnd> {
         self.ended.map(|(end, _)| end)
     }
 
-    /// Takes in what happened.
+    /// Applies an event.
     pub(crate) fn apply(&mut self, envelope: &Envelope) {
         let LogEntry { task, at, event } = &envelope.entry;
         self.record_cost(*task, event);
@@ -162,7 +162,7 @@ impl FleetBoard {
             Event::FleetBegan(terms) => {
                 let asks = (std::mem::take(&mut self.asks), self.asked);
                 let (items, parents, root) = (std::mem::take(&mut self.items), self.parents.clone(), self.root);
-                let (spent, unpriced, next) = (self.spent, self.unpriced, self.next);
+                let (spent, unpriced, next) = (self.spent, self.unpriced, self.next_order);
                 let (goal, parallel) = (terms.goal.clone(), terms.parallel);
                 let (began_at, last_at) = (Some(*at), *at);
                 let shared = std::mem::take(&mut self.shared_files);
@@ -173,7 +173,7 @@ impl FleetBoard {
                     root,
                     spent,
                     unpriced,
-                    next,
+                    next_order: next,
                     ..FleetBoard::default()
                 };
                 *self = FleetBoard { goal, parallel, began_at, last_at, ..kept };
@@ -185,9 +185,9 @@ impl FleetBoard {
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
             Event::TodosChanged { changed, gone, .. } => {
-                let mut linked = gone.iter().filter(|todo| self.items.remove(todo).is_some()).count() > 0;
-                changed.iter().for_each(|todo| linked |= self.upsert_todo(todo));
-                if linked {
+                let mut shared_may_change = gone.iter().filter(|todo| self.items.remove(todo).is_some()).count() > 0;
+                changed.iter().for_each(|todo| shared_may_change |= self.upsert_todo(todo));
+                if shared_may_change {
                     self.find_shared_files();
                 }
             }
@@ -213,7 +213,7 @@ impl FleetBoard {
         }
     }
 
-    /// The todos in the order that they were written, with their marks.
+    /// The todos in the order they were written, with their marks.
     pub(super) fn items(&self) -> Vec<(&TodoId, &BoardTodo, TodoMark)> {
         let mut items: Vec<(&TodoId, &BoardTodo, TodoMark)> =
             self.items.iter().map(|(id, item)| (id, item, self.mark(item).with_ask(self.is_asking(id)))).collect();
@@ -221,46 +221,46 @@ impl FleetBoard {
         items
     }
 
-    /// How many todos are done, and how many there are. It is asked with every line, so nothing is looked at twice.
-    pub(super) fn tally(&self) -> (usize, usize) {
+    /// The number of done todos and of all todos. Called for every line, so it makes a single pass.
+    pub(super) fn done_and_total(&self) -> (usize, usize) {
         (self.items.values().filter(|item| item.status == TodoStatus::Done).count(), self.items.len())
     }
 
-    /// A todo's title; nothing if it is not known.
+    /// A todo's title, or an empty string if it is unknown.
     pub(super) fn title(&self, todo: &TodoId) -> &str {
         self.items.get(todo).map_or("", |item| &item.title)
     }
 
-    /// How far a todo is that somebody works or worked on.
+    /// The mark of a todo that has or had a worker.
     pub(super) fn mark_of(&self, todo: &TodoId) -> TodoMark {
         self.items.get(todo).map_or(TodoMark::AtWork, |item| self.mark(item)).with_ask(self.is_asking(todo))
     }
 
-    /// Who works, longest first.
+    /// The workers, the longest-running first.
     pub(super) fn workers(&self) -> Vec<&BoardWorker> {
         let mut workers: Vec<&BoardWorker> = self.workers.values().collect();
         workers.sort_by_key(|worker| worker.since);
         workers
     }
 
-    /// Whether whoever works on a todo waits for a person's decision.
+    /// Whether the worker of a todo waits for the user's decision.
     pub(super) fn is_asking(&self, todo: &TodoId) -> bool {
         self.asks.values().any(|(task, _)| self.todo_of(*task) == Some(todo))
     }
 
-    /// Whether the main agent does.
+    /// Whether the main agent waits for the user's decision.
     pub(super) fn is_main_asking(&self) -> bool {
         self.asks.values().any(|(task, _)| Some(*task) == self.root)
     }
 
-    /// Takes note of what waits for a person, and of what does not any more.
+    /// Tracks which asks are open.
     fn track_asks(&mut self, task: TaskId, event: &Event) {
         match event {
             Event::AskOpened(ask) => {
                 self.asked += 1;
                 self.asks.insert(ask.id.clone(), (task, ask.call.clone()));
-                let doing = format!("needs you ({}): {}", self.asked, describe_ask(&ask.subject));
-                self.note(self.worker_above(task).unwrap_or(task), doing);
+                let activity = format!("needs you ({}): {}", self.asked, describe_ask(&ask.subject));
+                self.set_activity(self.worker_above(task).unwrap_or(task), activity);
             }
             Event::AskDecided { ask, .. } => drop(self.asks.remove(ask)),
             Event::CallAnswered { call, .. } => self.asks.retain(|_, asker| *asker != (task, call.clone())),
@@ -268,36 +268,36 @@ impl FleetBoard {
         }
     }
 
-    /// Todos that are said to be worked on, though no task holds them.
+    /// Todos that are marked as in progress although no task holds them.
     pub(super) fn unclaimed_in_progress(&self) -> Vec<&TodoId> {
         let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
         let is_unheld = |id: &TodoId, item: &BoardTodo| item.status == TodoStatus::InProgress && !held.contains(id);
         self.items().into_iter().filter(|(id, item, _)| is_unheld(id, item)).map(|(id, _, _)| id).collect()
     }
 
-    /// The moment that times are counted to: a clock stands still while nobody runs the session.
+    /// The time that durations are measured to: the clock stops while no process runs the session.
     pub(super) fn clock_time(&self, now: Timestamp) -> Timestamp {
         if self.is_unowned { self.last_at } else { now }
     }
 
-    /// How long it has been at work.
+    /// How long the fleet has been running.
     pub(super) fn elapsed(&self, now: Timestamp) -> Duration {
         let until = self.ended.map_or(self.clock_time(now), |(_, at)| at);
         self.began_at.map_or(Duration::ZERO, |began| until.since(began))
     }
 
-    /// How long it may take from now on: as long as finished todos took on average, for what is left and not blocked.
+    /// The estimated remaining time: the average duration of finished todos for each pending or running one.
     pub(super) fn time_left(&self, now: Timestamp) -> Option<Duration> {
         let (sum, count) = self.finished_durations;
         if count == 0 || self.ended.is_some() || self.is_unowned {
             return None;
         }
         let mean = sum / count;
-        let waiting = self.items.values().filter(|item| item.status == TodoStatus::Pending).count();
-        let begun = self.workers.values().map(|worker| mean.saturating_sub(now.since(worker.since)));
-        let work = begun.sum::<Duration>() + mean.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
-        let cap = self.parallel.map_or(self.peak, |most| usize::try_from(most).unwrap_or(usize::MAX));
-        let at_once = cap.min(waiting + self.workers.len()).max(1);
+        let pending = self.items.values().filter(|item| item.status == TodoStatus::Pending).count();
+        let running = self.workers.values().map(|worker| mean.saturating_sub(now.since(worker.since)));
+        let work = running.sum::<Duration>() + mean.saturating_mul(u32::try_from(pending).unwrap_or(u32::MAX));
+        let limit = self.parallel.map_or(self.peak, |parallel| usize::try_from(parallel).unwrap_or(usize::MAX));
+        let at_once = limit.min(pending + self.workers.len()).max(1);
         Some(work / u32::try_from(at_once).unwrap_or(1)).filter(|left| !left.is_zero())
     }
 
@@ -306,12 +306,12 @@ impl FleetBoard {
         TodoMark::new(item.status, item.depends_on.iter().all(done), item.interrupted)
     }
 
-    /// What may not fit together of what is not done.
+    /// Unfinished todos that may conflict.
     pub(super) fn conflicts(&self) -> &[SharedFiles] {
         &self.shared_files
     }
 
-    /// Looks which todos that are not done name the same files. It is asked only when that may have changed.
+    /// Finds the unfinished todos that name the same files. Called only when that may have changed.
     fn find_shared_files(&mut self) {
         let mut items: Vec<(&TodoId, &BoardTodo)> = self.items.iter().collect();
         items.sort_by_key(|(_, item)| item.order);
@@ -323,13 +323,13 @@ impl FleetBoard {
         self.shared_files = SharedFiles::find(&named.collect::<Vec<_>>());
     }
 
-    /// A todo that names files was done, or is not done any more.
+    /// Updates shared files after a todo became done or undone.
     fn update_shared_files(&mut self, todo: &TodoId) {
         let is_shared = self.shared_files.iter().any(|shared| shared.todos.contains(todo));
         let is_done = self.items.get(todo).is_some_and(|item| item.status == TodoStatus::Done);
         match (is_done, is_shared) {
             (true, false) => {}
-            // In a large graph, a look at all of it for each todo would take longer than it is worth.
+            // In a large graph, searching all of it for each todo would cost more than it is worth.
             (true, true) if self.items.len() > LARGE_GRAPH => {
                 self.shared_files.iter_mut().for_each(|shared| shared.todos.retain(|other| other != todo));
                 self.shared_files.retain(|shared| shared.todos.len() > 1);
@@ -338,18 +338,18 @@ impl FleetBoard {
         }
     }
 
-    /// Takes a todo as it is now; tells whether that may change which files are shared.
+    /// Inserts or updates a todo; returns whether the shared files may have changed.
     fn upsert_todo(&mut self, todo: &Todo) -> bool {
-        let before = self.items.get(&todo.id);
+        let previous = self.items.get(&todo.id);
         let is_done = |status| status == TodoStatus::Done;
-        let linked = before.is_none_or(|item| {
+        let shared_may_change = previous.is_none_or(|item| {
             let moved = is_done(item.status) != is_done(todo.status);
             moved || item.files != todo.files || item.depends_on != todo.depends_on
         });
         let (order, merged) = self.items.get(&todo.id).map_or_else(
             || {
-                self.next += 1;
-                (self.next, false)
+                self.next_order += 1;
+                (self.next_order, false)
             },
             |item| (item.order, item.merged),
         );
@@ -364,10 +364,10 @@ impl FleetBoard {
             reason: todo.reason.clone(),
         };
         self.items.insert(todo.id.clone(), item);
-        linked
+        shared_may_change
     }
 
-    /// A process runs the session again, after nobody did for so long: that time is nobody's work.
+    /// A process runs the session again: the gap without a process does not count as working time.
     fn resume(&mut self, gap: Duration) {
         self.is_unowned = false;
         self.items.values_mut().for_each(|item| item.interrupted = false);
@@ -379,7 +379,8 @@ impl FleetBoard {
         if let Some(item) = self.items.get_mut(todo) {
             (item.status, item.interrupted) = (TodoStatus::InProgress, false);
         }
-        self.workers.insert(task, BoardWorker { todo: todo.clone(), since: at, activity: "begins".into(), tokens: 0 });
+        let worker = BoardWorker { todo: todo.clone(), since: at, activity: "starting".into(), tokens: 0 };
+        self.workers.insert(task, worker);
         self.peak = self.peak.max(self.workers.len());
     }
 
@@ -406,7 +407,7 @@ impl FleetBoard {
         }
     }
 
-    /// Counts what a turn used, for the session and for the worker that it was taken for.
+    /// Adds the cost of a turn to the session and to the worker that it belongs to.
     fn record_cost(&mut self, task: TaskId, event: &Event) {
         let cost = match event {
             Event::TurnAnswered { cost, .. } | Event::TurnFailed { cost, .. } => *cost,
@@ -422,12 +423,12 @@ impl FleetBoard {
         }
     }
 
-    /// The todo that a task works on, if it does.
+    /// The todo that a task works on, if any.
     pub(super) fn todo_of(&self, task: TaskId) -> Option<&TodoId> {
         self.workers.get(&self.worker_above(task)?).map(|worker| &worker.todo)
     }
 
-    /// The worker that a task belongs to: itself, or one above it.
+    /// The worker that a task belongs to: the task itself or an ancestor.
     fn worker_above(&self, mut task: TaskId) -> Option<TaskId> {
         while !self.workers.contains_key(&task) {
             task = *self.parents.get(&task)?;
@@ -435,18 +436,18 @@ impl FleetBoard {
         Some(task)
     }
 
-    /// Takes note of what a worker or the main agent does.
+    /// Records the activity of a worker or of the main agent.
     fn note_activity(&mut self, task: TaskId, event: &Event) {
-        if let Some(doing) = describe_activity(event) {
-            self.note(task, doing);
+        if let Some(activity) = describe_activity(event) {
+            self.set_activity(task, activity);
         }
     }
 
-    fn note(&mut self, task: TaskId, doing: String) {
+    fn set_activity(&mut self, task: TaskId, activity: String) {
         if self.root == Some(task) {
-            self.main = Some(doing);
+            self.main = Some(activity);
         } else if let Some(worker) = self.workers.get_mut(&task) {
-            worker.activity = doing;
+            worker.activity = activity;
         }
     }
 }

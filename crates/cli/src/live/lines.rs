@@ -1,4 +1,4 @@
-//! A fleet in lines, for files and programs that read along: one for each change.
+//! A fleet as plain lines for files and programs: one line for each change.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,20 @@ use super::board::FleetBoard;
 use crate::money::Money;
 use crate::print;
 
-/// Most letters of a reason.
-const REASON: usize = 160;
+/// The maximum length of a reason.
+const MAX_REASON_CHARS: usize = 160;
 
-/// The line that an event is worth; the board has read it.
+/// The line for an event, if it needs one. The board has already applied the event.
 pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<String> {
     let at = envelope.entry.at;
     Some(match &envelope.entry.event {
         Event::FleetBegan(terms) => {
-            let todos = print::pluralize(board.tally().1, "todo");
+            let todos = print::pluralize(board.done_and_total().1, "todo");
             format!("{FLEET_DEPLOYED}: {} ({todos})", short(&terms.goal))
         }
         Event::TodoClaimed { todo, .. } => format!("claimed {}", todo_label(board, todo)),
         Event::TodoDone { todo, fence, .. } => {
-            let (done, total) = board.tally();
+            let (done, total) = board.done_and_total();
             let how = if fence.is_some() { "done" } else { "reused" };
             format!("{how} {} ({done}/{total})", todo_label(board, todo))
         }
@@ -31,12 +31,12 @@ pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<Stri
         }
         Event::TodoReturned { todo, failure: None, .. } => format!("returned {}", todo_label(board, todo)),
         Event::TodoBlocked { todo, why } => format!("blocked {}: {}", todo_label(board, todo), short(&why.to_string())),
-        Event::TodoUnblocked { todo } => format!("freed {}", todo_label(board, todo)),
+        Event::TodoUnblocked { todo } => format!("unblocked {}", todo_label(board, todo)),
         Event::WorkMerged { todo, commit } => {
             format!("merged {} as {}", todo_label(board, todo), commit.get(..12).unwrap_or(commit))
         }
         Event::FleetEnded { end } => {
-            let (done, total) = board.tally();
+            let (done, total) = board.done_and_total();
             let cost = if board.unpriced { String::new() } else { format!(", {}", Money::Known(board.spent.micros)) };
             format!(
                 "fleet {}: {done}/{total} done in {}, {} tokens{cost}",
@@ -49,23 +49,23 @@ pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<Stri
     })
 }
 
-/// What may not fit together, told once, when the fleet begins or the plan changes.
+/// Warnings about possible conflicts, each given once, when the fleet starts or the plan changes.
 pub(super) fn new_conflict_warnings(
     board: &FleetBoard,
     envelope: &Envelope,
-    told: &mut BTreeSet<String>,
+    warned: &mut BTreeSet<String>,
 ) -> Vec<String> {
-    let is_planned = match &envelope.entry.event {
+    let is_due = match &envelope.entry.event {
         Event::FleetBegan(_) => true,
         Event::TodosChanged { .. } => board.is_working(),
         _other => false,
     };
-    let words = board
+    let warnings = board
         .conflicts()
         .iter()
-        .filter(|_| is_planned)
+        .filter(|_| is_due)
         .map(|shared| format!("may conflict: {}", short(&shared.describe())));
-    words.filter(|words| told.insert(words.clone())).collect()
+    warnings.filter(|warning| warned.insert(warning.clone())).collect()
 }
 
 fn fleet_end_word(end: FleetEnd) -> &'static str {
@@ -84,5 +84,5 @@ fn todo_label(board: &FleetBoard, todo: &TodoId) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::reason(text, REASON)
+    print::reason(text, MAX_REASON_CHARS)
 }

@@ -1,5 +1,4 @@
-//! What a person sees while a fleet works: a picture on a terminal that is drawn again and again, plain lines anywhere
-//! else, and the events themselves for programs.
+//! The output of a running fleet: a live view on a terminal, plain lines anywhere else, and events for programs.
 
 mod activity;
 mod amounts;
@@ -19,9 +18,9 @@ use host::{Clock, SystemClock, TerminalSize};
 use crate::print;
 use crate::style::Style;
 
-/// Prints how a fleet stands, once.
+/// Prints the state of a fleet once.
 pub(crate) fn print_board(board: &FleetBoard) {
-    let size = TerminalSize { columns: print::width().unwrap_or(WIDE), rows: usize::MAX };
+    let size = TerminalSize { columns: print::width().unwrap_or(DEFAULT_COLUMNS), rows: usize::MAX };
     for row in draw::draw(board, SystemClock.now(), size) {
         match print::style() {
             Style::Plain => print::output(draw::row_text(&row)),
@@ -30,5 +29,5 @@ pub(crate) fn print_board(board: &FleetBoard) {
     }
 }
 
-/// How wide lines are that no terminal limits.
-const WIDE: usize = 120;
+/// The line width when no terminal limits it.
+const DEFAULT_COLUMNS: usize = 120;

@@ -1,4 +1,4 @@
-//! A picture on a terminal that is drawn over the one before. It is part of what scrolls away, so the last one stays.
+//! A live view that redraws itself in place. It is part of the scrollback, so the last frame stays.
 
 use std::io::{self, Write};
 
@@ -10,14 +10,14 @@ const CURSOR_ON: &str = "\u{1b}[?25h";
 const ERASE_LINE: &str = "\u{1b}[K";
 const ERASE_BELOW: &str = "\u{1b}[J";
 
-/// Where pictures are drawn.
+/// A terminal that frames are drawn on.
 #[derive(Debug)]
 pub(super) struct Canvas<W> {
     out: W,
     style: Style,
-    /// How wide the rows are that stand there.
+    /// The widths of the rows of the last frame.
     drawn: Vec<usize>,
-    /// How many of them the cursor is above their end.
+    /// How many rows the cursor is above the end of the frame.
     rows_above_end: usize,
     closed: bool,
 }
@@ -27,17 +27,17 @@ impl<W: Write> Canvas<W> {
         Canvas { out, style, drawn: Vec::new(), rows_above_end: 0, closed: false }
     }
 
-    /// Whether nobody reads it any more.
+    /// Whether the output is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Draws a picture over the one before, in a terminal that has so many columns now, with lines above it that stay.
-    /// The cursor is below it, or at this row and column of it.
+    /// Draws a frame over the previous one in a terminal of this width, with lines above it that stay. The cursor
+    /// ends below the frame, or at the given row and column in it.
     pub(super) fn draw(
         &mut self,
         above: &[String],
-        picture: &[BoardRow],
+        frame: &[BoardRow],
         cursor: Option<(usize, usize)>,
         columns: usize,
     ) {
@@ -45,11 +45,11 @@ impl<W: Write> Canvas<W> {
         for line in above {
             text += &format!("{line}{ERASE_LINE}\r\n");
         }
-        for row in picture {
+        for row in frame {
             text += &format!("{}{ERASE_LINE}\r\n", paint(row, self.style));
         }
         text += ERASE_BELOW;
-        self.rows_above_end = cursor.map_or(0, |(row, _)| picture.len().saturating_sub(row));
+        self.rows_above_end = cursor.map_or(0, |(row, _)| frame.len().saturating_sub(row));
         if let Some((_, column)) = cursor.filter(|_| self.rows_above_end > 0) {
             text += &format!("\u{1b}[{}A\r", self.rows_above_end);
             if column > 0 {
@@ -57,16 +57,16 @@ impl<W: Write> Canvas<W> {
             }
         }
         text += CURSOR_ON;
-        self.drawn = picture.iter().map(row_width).collect();
-        // In one piece, so that no half of it is seen.
+        self.drawn = frame.iter().map(row_width).collect();
+        // A single write avoids a half-drawn frame.
         self.closed |= self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err();
     }
 
-    /// Goes to where the picture begins. A terminal that was made narrower has broken its rows.
+    /// Moves to the start of the frame. A terminal that became narrower has wrapped its rows.
     fn return_to_start(&self, columns: usize) -> String {
-        let broken = |width: &usize| width.saturating_sub(1) / columns.max(1);
+        let wrapped = |width: &usize| width.saturating_sub(1) / columns.max(1);
         let above = self.drawn.len().saturating_sub(self.rows_above_end);
-        match above + self.drawn.iter().take(above).map(broken).sum::<usize>() {
+        match above + self.drawn.iter().take(above).map(wrapped).sum::<usize>() {
             0 => "\r".into(),
             rows => format!("\u{1b}[{rows}A\r"),
         }

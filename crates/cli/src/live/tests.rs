@@ -50,7 +50,7 @@ fn terms(goal: &str) -> FleetConfig {
 }
 
 impl FleetScenario {
-    /// Something happens so many seconds later.
+    /// Applies an event this many seconds later.
     fn then(&mut self, seconds: u64, who: u128, event: Event) {
         self.seq += 1;
         self.now += seconds * 1000;
@@ -104,7 +104,7 @@ impl FleetScenario {
     }
 }
 
-/// A fleet in the middle of its work, with everything that a picture can show.
+/// A running fleet with everything that the live view can show.
 fn middle() -> FleetScenario {
     let mut story = FleetScenario::default();
     story.plan(vec![
@@ -261,7 +261,7 @@ fn row(id: &str, status: TodoStatus, interrupted: bool) -> TodoView {
     }
 }
 
-/// A10: the picture says what the table says, with clocks that stand still.
+/// A10: the live view matches the table, and its clocks are stopped.
 #[test]
 fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() {
     let mut story = FleetScenario::default();
@@ -279,7 +279,7 @@ fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() 
     let drawn = story.drawn(SMALL);
     insta::assert_snapshot!(drawn);
     assert!(!drawn.contains("at work") && !drawn.contains("left"), "{drawn}");
-    // Somebody resumes it: what lay between is nobody's work.
+    // Resumed: the gap does not count as working time.
     let terms = serde_json::json!({"cwd": "/", "model": "m", "permission": "default", "version": "1"});
     let terms = serde_json::from_value(terms).unwrap();
     story.then(0, 1, Event::SessionAdopted { fence: protocol::Fence(2), config: terms });
@@ -287,7 +287,7 @@ fn a_fleet_whose_process_was_killed_is_interrupted_and_its_clock_stands_still() 
     assert_eq!(story.board.elapsed(Timestamp(story.now)).as_secs(), 11);
 }
 
-/// A20: what may not fit together is told before anybody works.
+/// A20: possible conflicts are shown before any worker starts.
 #[test]
 fn todos_that_name_the_same_file_and_do_not_wait_for_each_other_are_told_before_they_run() {
     let named = |id: &str, on: &[&str]| Todo { files: vec!["src/x.rs".into()], ..todo(id, "Do it", on) };
@@ -308,12 +308,12 @@ fn todos_that_name_the_same_file_and_do_not_wait_for_each_other_are_told_before_
     assert!(story.lines.last().unwrap().contains("b, c, d name src/x.rs, and do not all"), "{:?}", story.lines);
 }
 
-/// B11: todos that people wrote down while nothing ran are in no log.
+/// B11: todos that the user added while no process ran are in no log.
 #[test]
 fn todos_without_a_fleet_are_counted_from_their_rows() {
     let mut story = FleetScenario::default();
     story.board.apply_todo_rows(vec![row("a", TodoStatus::Done, false), row("b", TodoStatus::Pending, false)], true);
-    assert_eq!(story.board.tally(), (1, 2));
+    assert_eq!(story.board.done_and_total(), (1, 2));
     assert!(story.drawn(SMALL).contains("1/2 done"), "{}", story.drawn(SMALL));
 }
 

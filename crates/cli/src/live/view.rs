@@ -1,4 +1,4 @@
-//! Shows a fleet to whoever is there.
+//! Shows a fleet as a live view, lines or events.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Stdout};
@@ -20,60 +20,60 @@ use crate::print;
 use crate::run::ProgressMode;
 use crate::style::{Style, TextRole};
 
-/// The least time between two pictures.
+/// The minimum interval between redraws.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a picture stands when nothing happens: times go on.
+/// The redraw interval when nothing happens, so that times advance.
 const IDLE_REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Most letters of an id.
+/// The maximum length of an id.
 const MAX_ID_CHARS: usize = 40;
 
-/// What a person sees of a fleet, as its events come.
+/// A view of a fleet that follows its events.
 #[derive(Debug)]
 pub(crate) struct FleetView {
     board: FleetBoard,
     mode: FleetViewMode,
-    /// The conflicts that lines have told of.
+    /// The conflict warnings already printed.
     warned: BTreeSet<String>,
 }
 
 #[derive(Debug)]
 enum FleetViewMode {
-    /// A picture on a terminal.
-    Picture(FleetPicture),
+    /// A live view on a terminal.
+    Screen(FleetScreen),
     /// A line for each change, on stderr.
     Lines,
     /// Every event as JSON, on stdout.
     Events,
-    /// Nothing.
+    /// No output.
     Nothing,
 }
 
 #[derive(Debug)]
-struct FleetPicture {
+struct FleetScreen {
     canvas: Canvas<Stdout>,
-    /// When the last one was drawn.
+    /// When the last frame was drawn.
     drawn: Option<Instant>,
-    /// Whether something happened since.
+    /// Whether something has changed since.
     stale: bool,
-    /// What is to stand above it.
+    /// Lines to print above the frame.
     scrollback: Vec<ScrollbackLine>,
-    /// What stands below it.
+    /// Rows below the frame.
     footer: Option<FleetFooter>,
     style: Style,
 }
 
-/// What stands above a picture and stays.
+/// Output that stays above the live view.
 #[derive(Debug)]
 enum ScrollbackLine {
-    /// A line, in as many rows as it needs.
+    /// A line that is wrapped to the width.
     Line(String),
-    /// A row that fits.
+    /// A row that already fits.
     Row(BoardRow),
 }
 
-/// What stands below a picture: rows that fit, and the place of the cursor in them.
+/// Rows below the live view, and the position of the cursor in them.
 #[derive(Debug)]
 pub(crate) struct FleetFooter {
     pub(crate) rows: Vec<Vec<(TextRole, String)>>,
@@ -82,16 +82,16 @@ pub(crate) struct FleetFooter {
 }
 
 impl FleetView {
-    /// A view that goes on from a board. The picture is for those who read lines on a terminal that can be drawn on.
+    /// A view that continues from a board. In lines mode, a capable terminal gets the live view.
     pub(crate) fn new(board: FleetBoard, show: ProgressMode, env: &Env) -> FleetView {
         let out = std::io::stdout();
-        let manner = match show {
+        let mode = match show {
             ProgressMode::Nothing => FleetViewMode::Nothing,
             ProgressMode::Events => FleetViewMode::Events,
             ProgressMode::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
                 let style = Style::of(&out, env);
                 let canvas = canvas_on_stdout(style);
-                FleetViewMode::Picture(FleetPicture {
+                FleetViewMode::Screen(FleetScreen {
                     canvas,
                     drawn: None,
                     stale: true,
@@ -102,11 +102,11 @@ impl FleetView {
             }
             ProgressMode::Lines => FleetViewMode::Lines,
         };
-        FleetView { board, mode: manner, warned: BTreeSet::new() }
+        FleetView { board, mode, warned: BTreeSet::new() }
     }
 
-    /// Takes in what happened, and shows it.
-    pub(crate) fn handle_live(&mut self, live: &BusMessage) {
+    /// Applies a message and shows it.
+    pub(crate) fn handle_message(&mut self, live: &BusMessage) {
         if let BusMessage::Event(envelope) = live {
             self.apply(envelope);
         }
@@ -120,17 +120,17 @@ impl FleetView {
                 lines::event_line(&self.board, envelope).into_iter().for_each(print::note);
                 lines::new_conflict_warnings(&self.board, envelope, &mut self.warned).into_iter().for_each(print::note);
             }
-            FleetViewMode::Picture(picture) => picture.stale = true,
+            FleetViewMode::Screen(picture) => picture.stale = true,
             FleetViewMode::Nothing => {}
         }
         self.tick();
     }
 
-    /// Says something that stays, and of which todo.
+    /// Adds a line that stays, prefixed with the task's todo.
     pub(crate) fn add_line(&mut self, task: TaskId, line: &str) {
         let line = print::sanitize(&with_todo_name(self.board.todo_of(task), line));
         match &mut self.mode {
-            FleetViewMode::Picture(picture) => {
+            FleetViewMode::Screen(picture) => {
                 picture.scrollback.push(ScrollbackLine::Line(line));
                 picture.stale = true;
             }
@@ -139,27 +139,27 @@ impl FleetView {
         }
     }
 
-    /// Whether it is a picture on a terminal.
-    pub(crate) fn is_picture(&self) -> bool {
-        matches!(self.mode, FleetViewMode::Picture(_))
+    /// Whether it is a live view on a terminal.
+    pub(crate) fn is_screen(&self) -> bool {
+        matches!(self.mode, FleetViewMode::Screen(_))
     }
 
-    /// The todo that a task works on, for those who read.
+    /// The todo that a task works on, for display.
     pub(crate) fn todo_of(&self, task: TaskId) -> &str {
         self.board.todo_of(task).map_or("", |todo| &todo.0)
     }
 
-    /// Draws at once, with rows that stay above the picture and others below it.
-    pub(crate) fn draw_with(&mut self, above: Vec<Vec<(TextRole, String)>>, foot: Option<FleetFooter>) {
-        let FleetViewMode::Picture(picture) = &mut self.mode else { return };
+    /// Redraws at once, with new rows that stay above the frame and a footer below it.
+    pub(crate) fn draw_with(&mut self, above: Vec<Vec<(TextRole, String)>>, footer: Option<FleetFooter>) {
+        let FleetViewMode::Screen(picture) = &mut self.mode else { return };
         picture.scrollback.extend(above.into_iter().map(ScrollbackLine::Row));
-        picture.footer = foot;
+        picture.footer = footer;
         picture.draw(&self.board);
     }
 
-    /// Draws, if it is time.
+    /// Redraws if it is time.
     pub(crate) fn tick(&mut self) {
-        let FleetViewMode::Picture(picture) = &mut self.mode else { return };
+        let FleetViewMode::Screen(picture) = &mut self.mode else { return };
         let due = match picture.drawn {
             None => true,
             Some(drawn) if picture.stale => drawn.elapsed() >= REDRAW_INTERVAL,
@@ -170,70 +170,70 @@ impl FleetView {
         }
     }
 
-    /// The terminal has another size.
+    /// Handles a change of the terminal's size.
     fn resize(&mut self) {
-        if let FleetViewMode::Picture(picture) = &mut self.mode {
+        if let FleetViewMode::Screen(picture) = &mut self.mode {
             picture.stale = true;
         }
     }
 
-    /// Takes over what the rows of the session say now.
+    /// Takes over the session's current rows.
     pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
         self.board.sync_with_store(reader)
     }
 
-    /// Whether a fleet has not ended, and nobody runs it.
+    /// Whether a fleet has not ended but no process runs it.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.board.is_interrupted()
     }
 
-    /// Draws the picture that stays.
+    /// Draws the final frame.
     pub(crate) fn finish(&mut self) {
-        if let FleetViewMode::Picture(picture) = &mut self.mode {
+        if let FleetViewMode::Screen(picture) = &mut self.mode {
             picture.draw(&self.board);
-            // Whatever is said of the end stands apart from it.
+            // A blank line separates the final report from the frame.
             print::output("");
         }
     }
 
-    /// Whether nobody sees it any more.
+    /// Whether the output is closed.
     fn is_closed(&self) -> bool {
         match &self.mode {
-            FleetViewMode::Picture(picture) => picture.canvas.is_closed(),
+            FleetViewMode::Screen(picture) => picture.canvas.is_closed(),
             FleetViewMode::Lines | FleetViewMode::Events | FleetViewMode::Nothing => false,
         }
     }
 }
 
-impl FleetPicture {
+impl FleetScreen {
     fn draw(&mut self, board: &FleetBoard) {
         let TerminalSize { columns, rows } = TerminalSize::read();
         // A row as wide as the terminal, or one below the last, would make it scroll.
-        let foot = self.footer.as_ref().map_or(0, |foot| foot.rows.len());
-        let size = TerminalSize { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1 + foot) };
-        let mut picture = draw::draw(board, SystemClock.now(), size);
-        let cursor = self.footer.as_ref().map(|foot| (picture.len() + foot.cursor.0, foot.cursor.1));
-        picture.extend(self.footer.iter().flat_map(|foot| foot.rows.iter().cloned()));
+        let footer_rows = self.footer.as_ref().map_or(0, |footer| footer.rows.len());
+        let size = TerminalSize { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1 + footer_rows) };
+        let mut frame = draw::draw(board, SystemClock.now(), size);
+        let cursor = self.footer.as_ref().map(|footer| (frame.len() + footer.cursor.0, footer.cursor.1));
+        frame.extend(self.footer.iter().flat_map(|footer| footer.rows.iter().cloned()));
         let style = self.style;
         let above = std::mem::take(&mut self.scrollback).into_iter().flat_map(|above| match above {
             ScrollbackLine::Line(line) => wrap_indented(&line, size.columns),
             ScrollbackLine::Row(row) => vec![draw::paint(&row, style)],
         });
         let above: Vec<String> = above.collect();
-        self.canvas.draw(&above, &picture, cursor, columns);
+        self.canvas.draw(&above, &frame, cursor, columns);
         (self.drawn, self.stale) = (Some(Instant::now()), false);
     }
 }
 
-/// A line in as many as it needs, each as far to the right as it is.
+/// Wraps a line, repeating its indentation.
 fn wrap_indented(line: &str, columns: usize) -> Vec<String> {
-    let words = line.trim_start();
-    let indent = &line[..line.len() - words.len()];
-    let lines = print::wrap(words, Some(columns.saturating_sub(indent.len())));
+    let text = line.trim_start();
+    let indent = &line[..line.len() - text.len()];
+    let lines = print::wrap(text, Some(columns.saturating_sub(indent.len())));
     lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
-/// A line that names the todo it is about.
+/// Prefixes a line with its todo.
 fn with_todo_name(todo: Option<&TodoId>, line: &str) -> String {
     match todo {
         Some(todo) => format!("  {}: {}", print::one_line(&todo.0, MAX_ID_CHARS), line.trim_start()),
@@ -241,20 +241,20 @@ fn with_todo_name(todo: Option<&TodoId>, line: &str) -> String {
     }
 }
 
-/// Shows a fleet until it ends, or until nothing comes any more or nobody looks. `next` may be dropped and called again.
+/// Shows a fleet until it ends, the messages end, or the output is closed. `next` may be dropped and called again.
 pub(crate) async fn watch_fleet<E>(
     mut next: impl AsyncFnMut() -> Result<Option<BusMessage>, E>,
     view: &mut FleetView,
 ) -> Result<(), E> {
     let mut clock = tokio::time::interval(REDRAW_INTERVAL);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // Without it, a picture is as wide as the terminal is the next time that it is drawn.
+    // Without the signal, the frame takes the new width at its next redraw.
     let mut resized = signal(SignalKind::window_change()).ok();
     while !view.is_closed() {
         tokio::select! {
             live = next() => {
                 let Some(live) = live? else { break };
-                view.handle_live(&live);
+                view.handle_message(&live);
                 if matches!(&live, BusMessage::Event(envelope) if matches!(envelope.entry.event, Event::FleetEnded { .. })) {
                     break;
                 }

@@ -1,8 +1,8 @@
 //! The log's file, which several processes append to.
 //!
-//! Whoever finds it too large sets it aside: it locks the file, makes sure that the name still means that file, and
-//! renames. The older files move before it does, so a new file cannot need the same while that goes on. Everybody
-//! else notices by the name and opens the new file; a line that was on its way goes to the old one and is not lost.
+//! A process that finds the log too large rotates it: it locks the file, checks that the path still names that file,
+//! and renames it. The older files move first, so the new file cannot need rotation meanwhile. Other processes notice
+//! the changed path and open the new file; a line being written at that moment goes to the old file and is not lost.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,16 +12,16 @@ use std::sync::{Mutex, PoisonError};
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// A log larger than this is set aside.
+/// A log larger than this is rotated.
 const MAX_LOG_BYTES: u64 = 4 << 20;
 
-/// How many logs that were set aside are kept.
+/// The number of rotated logs that are kept.
 const ROTATED_FILES: u32 = 3;
 
-/// Most bytes of the log's end that are read.
+/// The number of bytes read from the log's end.
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// The file of this name, opened when there is something to write.
+/// The log file, opened at the first write.
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
@@ -41,7 +41,7 @@ impl LogFile {
             Some(_) | None => self.reopen()?,
         };
         let mut file = if file.metadata()?.len() > self.max_bytes { self.rotate(file)? } else { file };
-        // One write: lines of several processes do not mix.
+        // A single write keeps lines of several processes apart.
         let written = file.write_all(line);
         *open = Some(file);
         written
@@ -51,20 +51,20 @@ impl LogFile {
         OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)
     }
 
-    /// Whether the name still means this file.
+    /// Whether the path still names this file.
     fn is_current(&self, file: &File) -> bool {
         let (Ok(named), Ok(held)) = (fs::metadata(&self.path), file.metadata()) else { return false };
         (named.dev(), named.ino()) == (held.dev(), held.ino())
     }
 
-    /// Gives the file another name, unless another process is doing that or has done it; returns the one to write to.
+    /// Renames the file, unless another process does so or has done so; returns the file to write to.
     fn rotate(&self, file: File) -> io::Result<File> {
         if file.try_lock().is_err() {
             return Ok(file);
         }
         if self.is_current(&file) {
             for age in (1..ROTATED_FILES).rev() {
-                // One that does not exist yet need not move.
+                // A file that does not exist yet need not move.
                 let _missing = fs::rename(self.rotated_path(age), self.rotated_path(age + 1));
             }
             fs::rename(&self.path, self.rotated_path(1))?;
@@ -85,7 +85,7 @@ impl<'a> MakeWriter<'a> for LogFile {
     }
 }
 
-/// One line on its way to the file. A log that cannot be written is not a reason to stop working.
+/// Writes one line to the file. A log that cannot be written is not a reason to stop working.
 #[derive(Debug)]
 pub(super) struct LogLineWriter<'a>(&'a LogFile);
 
@@ -100,8 +100,8 @@ impl Write for LogLineWriter<'_> {
     }
 }
 
-/// The last lines of a file, at most this many; none of one that cannot be read.
-pub(super) fn tail(path: &Path, most: usize) -> Vec<String> {
+/// The last lines of a file, at most `max_lines`; none if it cannot be read.
+pub(super) fn tail(path: &Path, max_lines: usize) -> Vec<String> {
     let read = || -> io::Result<String> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
@@ -111,7 +111,7 @@ pub(super) fn tail(path: &Path, most: usize) -> Vec<String> {
         Ok(String::from_utf8_lossy(&end).into_owned())
     };
     let end = read().unwrap_or_default();
-    let mut lines: Vec<String> = end.lines().rev().take(most).map(str::to_owned).collect();
+    let mut lines: Vec<String> = end.lines().rev().take(max_lines).map(str::to_owned).collect();
     lines.reverse();
     lines
 }
@@ -154,7 +154,7 @@ mod tests {
         const WRITERS: usize = 8;
         const LINES: usize = 200;
         let folder = tempfile::tempdir().unwrap();
-        // Each has its own descriptor, as a process has; so large that not all is written before it is set aside thrice.
+        // Each writer has its own descriptor, like a process. The limit is large enough for at most three rotations.
         let largest = (WRITERS * LINES * 20 / 3) as u64;
         thread::scope(|scope| {
             for writer in 0..WRITERS {

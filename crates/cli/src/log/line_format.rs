@@ -1,4 +1,4 @@
-//! One record as one line: when, how grave, which process, which session, where from, and what.
+//! Formats a log record as one line: time, level, process, session, target and message.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use tracing_subscriber::registry::LookupSpan;
 use super::redact;
 use crate::current_session;
 
-/// Most bytes of a line: whatever a provider or a model says, a line stays one.
+/// The maximum length of a line in bytes. Texts of providers and models can be long.
 const MAX_LINE_BYTES: usize = 4096;
 
-/// Writes a record as one line.
+/// Formats a record as one line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OneLineFormat;
 
@@ -24,16 +24,16 @@ where
     N: for<'a> FormatFields<'a> + 'static,
 {
     fn format_event(&self, context: &FmtContext<'_, S, N>, mut out: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-        let mut said = String::new();
-        context.format_fields(Writer::new(&mut said), event)?;
+        let mut message = String::new();
+        context.format_fields(Writer::new(&mut message), event)?;
         let (now, pid) = (SystemClock.now(), std::process::id());
         let session = current_session::get().map_or_else(|| "-".to_owned(), |session| session.to_string());
         let (level, target) = (event.metadata().level(), event.metadata().target());
-        writeln!(out, "{now} {level:<5} {pid} {session} {target}: {}", single_line(said))
+        writeln!(out, "{now} {level:<5} {pid} {session} {target}: {}", single_line(message))
     }
 }
 
-/// The text on one line of bounded length, without secrets and without what could drive a terminal.
+/// The text on one line of bounded length, without secrets and terminal control characters.
 fn single_line(text: String) -> String {
     let text = redact(text);
     let clipped = protocol::clip_middle(&text, MAX_LINE_BYTES);

@@ -1,5 +1,5 @@
-//! The log: `logs/bosun.log` in Bosun's home, made when there is something to say. One record is one line, without
-//! secrets; past a size the file is set aside, whoever else is writing to it.
+//! The log: `logs/bosun.log` in Bosun's home, created at the first record. Each record is one line without secrets. A
+//! large file is rotated, even while other processes write to it.
 
 mod file;
 mod line_format;
@@ -17,15 +17,15 @@ use crate::error::CliError;
 use file::LogFile;
 use line_format::OneLineFormat;
 
-/// Where this process logs to.
+/// The folder that this process logs to.
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Sends what is logged to the file.
+/// Starts logging to the file.
 pub(crate) fn start(home: &Home, level: Option<&str>) -> Result<(), CliError> {
     let level = match level {
         None => Level::WARN,
         Some(level) => level.parse().map_err(|_unknown| {
-            CliError::usage(format!("`{level}` is not how much goes to the log"))
+            CliError::usage(format!("`{level}` is not a log level"))
                 .with_hint("set BOSUN_LOG to error, warn, info, debug or trace, or leave it unset")
         })?,
     };
@@ -37,12 +37,12 @@ pub(crate) fn start(home: &Home, level: Option<&str>) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The folder that holds the log and reports of panics, once it is known.
+/// The folder of the log and of panic reports, once it is known.
 pub(crate) fn folder() -> Option<&'static PathBuf> {
     FOLDER.get()
 }
 
-/// The end of the log, at most this many lines of it.
-pub(crate) fn last_lines(most: usize) -> Vec<String> {
-    folder().map(|folder| file::tail(&folder.join("bosun.log"), most)).unwrap_or_default()
+/// The last lines of the log.
+pub(crate) fn last_lines(max_lines: usize) -> Vec<String> {
+    folder().map(|folder| file::tail(&folder.join("bosun.log"), max_lines)).unwrap_or_default()
 }

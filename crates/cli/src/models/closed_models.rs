@@ -1,4 +1,4 @@
-//! Models whose provider asked to wait.
+//! Models that are closed because their provider asked to wait.
 
 use kernel::RateBucket;
 use protocol::Timestamp;
@@ -7,7 +7,7 @@ use store::{BucketStore, StoreError};
 
 use crate::print;
 
-/// A model that nobody on this machine asks for now.
+/// A model that is not asked on this machine for now.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClosedModel {
@@ -15,7 +15,7 @@ pub(super) struct ClosedModel {
     until: Timestamp,
 }
 
-/// The models that are closed at the moment. What cannot be read is not closed.
+/// The models that are closed now. Unreadable state counts as open.
 pub(super) fn list_closed(buckets: &BucketStore, now: Timestamp) -> Result<Vec<ClosedModel>, StoreError> {
     let closed = |(key, state): (String, String)| {
         let bucket: RateBucket = serde_json::from_str(&state).ok()?;
@@ -25,19 +25,17 @@ pub(super) fn list_closed(buckets: &BucketStore, now: Timestamp) -> Result<Vec<C
     Ok(buckets.all()?.into_iter().filter_map(closed).collect())
 }
 
-/// Says which models wait, and what can be done about it.
+/// Prints the closed models and how to reopen them.
 pub(super) fn print_closed(closed: &[ClosedModel]) {
     for ClosedModel { model, until } in closed {
-        print::note(format_args!("{model} is not asked before {until}: its provider asked to wait, or did not answer"));
+        print::note(format_args!("{model} is closed until {until}: its provider asked to wait or did not answer"));
     }
     if !closed.is_empty() {
-        print::note(
-            "ask at once, if you know better, after: bosun models --reopen (and go on with a parked session in a copy: --fork)",
-        );
+        print::note("to ask now anyway, run: bosun models --reopen (and resume a parked session as a copy: --fork)");
     }
 }
 
-/// The name as `--model` takes it: the account between provider and model is nobody's business.
+/// The name as `--model` takes it, without the account between provider and model.
 fn without_account(key: &str) -> String {
     let mut parts = key.splitn(3, '/');
     match (parts.next(), parts.next(), parts.next()) {

@@ -10,14 +10,14 @@ use super::closed_models::ClosedModel;
 use super::probe::ProbeResult;
 use crate::money::Money;
 
-/// Everything that can be asked.
+/// All providers and their models.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ModelsReport<'a> {
-    /// The day that the list prices are from.
+    /// The date of the list prices.
     prices_as_of: &'static str,
     providers: Vec<ProviderReportEntry<'a>>,
-    /// What nobody asks for now, since its provider asked to wait.
+    /// Models that are not asked now because their provider asked to wait.
     closed: &'a [ClosedModel],
 }
 
@@ -30,7 +30,7 @@ struct ProviderReportEntry<'a> {
     key: KeyState<'a>,
     small: bool,
     at_once: Option<u32>,
-    /// Whether a server answers; absent where none was looked for.
+    /// The state of the local server; absent for providers that are not probed.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'static str>,
     models: Vec<ModelReportEntry<'a>>,
@@ -48,11 +48,11 @@ enum KeyState<'a> {
 #[serde(rename_all = "camelCase")]
 struct ModelReportEntry<'a> {
     name: &'a str,
-    /// Whether a server said that it has it.
+    /// Whether a server reported it.
     running: bool,
     context: Option<u64>,
     max_output: Option<u32>,
-    /// Dollars for a million tokens; null when they are not known.
+    /// Dollars per million tokens; null if unknown.
     price: Option<PriceInDollars>,
 }
 
@@ -65,14 +65,14 @@ struct PriceInDollars {
     cache_write: Money,
 }
 
-/// Everything that can be asked.
+/// Builds the report.
 pub(super) fn models_report<'a>(
     providers: &'a Providers,
     found: &'a BTreeMap<String, ProbeResult>,
     closed: &'a [ClosedModel],
 ) -> ModelsReport<'a> {
-    let places = providers.by_name.iter();
-    let providers = places.map(|(name, provider)| provider_entry(name, provider, found.get(name))).collect();
+    let entries = providers.by_name.iter();
+    let providers = entries.map(|(name, provider)| provider_entry(name, provider, found.get(name))).collect();
     ModelsReport { prices_as_of: prices::AS_OF, providers, closed }
 }
 

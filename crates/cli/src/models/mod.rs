@@ -1,4 +1,4 @@
-//! `bosun models`: what can be asked, where, and with which key.
+//! `bosun models`: lists providers, their models and their keys.
 
 mod closed_models;
 mod json_report;
@@ -37,10 +37,10 @@ pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
     Ok(CommandExit::Success)
 }
 
-/// What the servers on this machine serve. Nobody else is asked anything.
+/// The models of the servers on this machine. No other host is contacted.
 pub(crate) async fn probe_local_servers(access: &ModelAccess) -> BTreeMap<String, ProbeResult> {
-    let places = &access.providers.by_name;
-    let asked = access.local.iter().filter_map(|name| Some((name, &places.get(name)?.base_url)));
-    let answers = asked.map(async |(name, url)| (name.clone(), probe::probe_server(name, url).await));
+    let by_name = &access.providers.by_name;
+    let servers = access.local.iter().filter_map(|name| Some((name, &by_name.get(name)?.base_url)));
+    let answers = servers.map(async |(name, url)| (name.clone(), probe::probe_server(name, url).await));
     join_all(answers).await.into_iter().collect()
 }

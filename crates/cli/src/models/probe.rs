@@ -1,28 +1,28 @@
-//! Asks a server of local models what it serves.
+//! Asks a local model server for its models.
 
 use std::time::Duration;
 
 use net::{HttpClient, HttpTimeouts, NetError, NetworkRoute};
 use serde::Deserialize;
 
-/// How long a server on this machine may take.
+/// The time limit for a server on this machine.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Most bytes of its answer.
+/// The maximum size of the response.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
-/// What was found at an address.
+/// The result of probing an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProbeResult {
     /// A server with these models.
     Running(Vec<String>),
-    /// Nobody who answers.
+    /// No server answers.
     NotRunning,
-    /// Somebody who answers otherwise.
+    /// A server answers in another format.
     OtherServer,
 }
 
-/// Ollama's list.
+/// Ollama's model list.
 #[derive(Deserialize)]
 struct OllamaTags {
     models: Vec<OllamaTag>,
@@ -33,7 +33,7 @@ struct OllamaTag {
     name: String,
 }
 
-/// The list that everything compatible has.
+/// The model list of OpenAI-compatible servers.
 #[derive(Deserialize)]
 struct ModelListResponse {
     data: Vec<ModelListEntry>,
@@ -44,7 +44,7 @@ struct ModelListEntry {
     id: String,
 }
 
-/// Asks the server of this name at its base URL.
+/// Probes the server of this name at its base URL.
 pub(super) async fn probe_server(name: &str, base_url: &str) -> ProbeResult {
     let ollama = name == "ollama";
     let url = match base_url.strip_suffix("/v1") {
@@ -65,8 +65,8 @@ pub(super) async fn probe_server(name: &str, base_url: &str) -> ProbeResult {
 }
 
 async fn get(url: &str) -> Result<String, NetError> {
-    let patience = HttpTimeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT };
-    HttpClient::new(NetworkRoute::default(), patience).get(url, &[]).await?.text(MAX_RESPONSE_BYTES).await
+    let timeouts = HttpTimeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT };
+    HttpClient::new(NetworkRoute::default(), timeouts).get(url, &[]).await?.text(MAX_RESPONSE_BYTES).await
 }
 
 fn parse_ollama_tags(text: &str) -> Option<Vec<String>> {

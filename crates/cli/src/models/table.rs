@@ -1,4 +1,4 @@
-//! Providers and their models for people.
+//! Prints providers and their models as a table.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use super::probe::ProbeResult;
 use crate::money::Money;
 use crate::print;
 
-/// Prints every provider with what it serves, and how to choose.
+/// Prints every provider with its models, and how to choose one.
 pub(super) fn print_table(providers: &Providers, found: &BTreeMap<String, ProbeResult>) {
     for (name, provider) in &providers.by_name {
         let state = found.get(name).map_or_else(|| describe_key(&provider.key), describe_server);
         print::row(format_args!("{name:<12}  {:<34}  {state}", provider.base_url));
         let twin = providers.by_name.iter().find(|(other, twin)| *other < name && serves_same_models(twin, provider));
         match twin {
-            Some((twin, _)) => print::output(format_args!("  the models of {twin}")),
+            Some((twin, _)) => print::output(format_args!("  same models as {twin}")),
             None => {
                 model_lines(provider, found.get(name)).into_iter().for_each(|line| print::row(print::sanitize(&line)))
             }
@@ -24,12 +24,12 @@ pub(super) fn print_table(providers: &Providers, found: &BTreeMap<String, ProbeR
     print::output("script        FILE                                answers by rules in a YAML file; needs no key");
     print::output("replay        FILE                                repeats a recording; needs no key");
     print::note(format_args!(
-        "\nprices are for a million tokens, as of {}; a window ends where its price would rise",
+        "\nprices are per million tokens, as of {}; windows are capped where a higher price would start",
         prices::AS_OF
     ));
     print::note(
         "choose one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; NAME alone and a family, such as \
-         sonnet, will do",
+         sonnet, also work",
     );
 }
 
@@ -48,14 +48,14 @@ fn describe_key(key: &ProviderKey) -> String {
 
 fn describe_server(found: &ProbeResult) -> String {
     match found {
-        ProbeResult::Running(models) if models.is_empty() => "runs, without a model".into(),
-        ProbeResult::Running(_) => "runs".into(),
-        ProbeResult::NotRunning => "does not run".into(),
-        ProbeResult::OtherServer => "something else runs there".into(),
+        ProbeResult::Running(models) if models.is_empty() => "running, without a model".into(),
+        ProbeResult::Running(_) => "running".into(),
+        ProbeResult::NotRunning => "not running".into(),
+        ProbeResult::OtherServer => "another server runs there".into(),
     }
 }
 
-/// The models that a server said it has, then those that are only known.
+/// The models that the server reported, then other known ones.
 fn model_lines(provider: &Provider, found: Option<&ProbeResult>) -> Vec<String> {
     let running: &[String] = match found {
         Some(ProbeResult::Running(models)) => models,

@@ -1,4 +1,4 @@
-//! What a run still waits for after its answer, and for how long.
+//! Background work after the answer, and how long a run waits for it.
 
 use std::time::{Duration, Instant};
 
@@ -7,44 +7,44 @@ use protocol::{TaskState, TaskType};
 use runtime::Session;
 use store::{SessionReader, StoreError};
 
-/// How long commands may go on: many serve for ever.
+/// How long commands may keep running: many never end.
 const COMMAND_WAIT: Duration = Duration::from_secs(30);
 
-/// How long agents may be silent: one call of theirs may take minutes.
+/// How long agents may be silent: one of their calls may take minutes.
 const AGENT_SILENCE_WAIT: Duration = Duration::from_mins(10);
 
 /// How long a run waits for background work after the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BackgroundWait {
-    /// For commands, from the answer on.
+    /// For commands, counted from the answer.
     pub(crate) commands: Duration,
-    /// For agents, from what was last heard.
+    /// For agents, counted from their last event.
     pub(crate) agents: Duration,
 }
 
 impl BackgroundWait {
-    /// What is usual, unless somebody said how long.
+    /// The given time, or the defaults.
     pub(crate) fn of(given: Option<Duration>) -> BackgroundWait {
         BackgroundWait { commands: given.unwrap_or(COMMAND_WAIT), agents: given.unwrap_or(AGENT_SILENCE_WAIT) }
     }
 
-    /// How long is waited in any case.
+    /// The time that is waited in any case.
     pub(super) fn minimum(self) -> Duration {
         self.commands.min(self.agents)
     }
 }
 
-/// What is at work after the answer.
+/// Work that is still running after the answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct BackgroundWork {
     /// The paths of the agents.
     pub(crate) agents: Vec<String>,
-    /// The paths of the commands, with what they are.
+    /// The paths of the commands with their descriptions.
     pub(crate) commands: Vec<String>,
 }
 
 impl BackgroundWork {
-    /// Reads it from the session's own rows.
+    /// Reads it from the session's rows.
     pub(crate) fn read(session: &Session) -> Result<BackgroundWork, StoreError> {
         Ok(BackgroundWork::of(
             &SessionReader::open(session.home(), session.id())?.tasks(&TasksParams::all_tasks())?.tasks,
@@ -52,10 +52,10 @@ impl BackgroundWork {
     }
 
     fn of(tasks: &[TaskView]) -> BackgroundWork {
-        let of = |kind: TaskType| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
+        let busy = |kind: TaskType| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
         BackgroundWork {
-            agents: of(TaskType::Agent).map(|task| task.path.clone()).collect(),
-            commands: of(TaskType::Shell).map(|task| format!("{} ({})", task.path, task.description)).collect(),
+            agents: busy(TaskType::Agent).map(|task| task.path.clone()).collect(),
+            commands: busy(TaskType::Shell).map(|task| format!("{} ({})", task.path, task.description)).collect(),
         }
     }
 }
@@ -67,37 +67,34 @@ fn is_busy(state: &TaskState) -> bool {
     }
 }
 
-/// The times that decide how long is waited.
+/// The times that decide how long to wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BackgroundWaitTimes {
-    /// When the answer was there.
+    /// When the answer arrived.
     pub(super) answered_at: Instant,
-    /// When anything was last heard.
-    pub(super) last_heard_at: Instant,
+    /// When the last event arrived.
+    pub(super) last_event_at: Instant,
 }
 
-/// What is to be done about background work.
+/// How to proceed with background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BackgroundWaitDecision {
-    /// Look again then.
+    /// Check again at this time.
     Wait(Instant),
-    /// It took too long.
+    /// The waiting time is over.
     Stop,
 }
 
 impl BackgroundWork {
-    /// What to do at this moment.
+    /// Decides at this moment.
     pub(super) fn decide(
         &self,
-        leeway: BackgroundWait,
+        wait: BackgroundWait,
         times: BackgroundWaitTimes,
         now: Instant,
     ) -> BackgroundWaitDecision {
-        let until = if self.agents.is_empty() {
-            times.answered_at + leeway.commands
-        } else {
-            times.last_heard_at + leeway.agents
-        };
+        let until =
+            if self.agents.is_empty() { times.answered_at + wait.commands } else { times.last_event_at + wait.agents };
         if until <= now { BackgroundWaitDecision::Stop } else { BackgroundWaitDecision::Wait(until) }
     }
 }
@@ -115,7 +112,7 @@ mod tests {
         let leeway = BackgroundWait::of(None);
         let since = Instant::now();
         let after = |secs: u64| since + Duration::from_secs(secs);
-        let times = |heard: u64| BackgroundWaitTimes { answered_at: since, last_heard_at: after(heard) };
+        let times = |heard: u64| BackgroundWaitTimes { answered_at: since, last_event_at: after(heard) };
         let judge = |work: &BackgroundWork, heard: u64, now: u64| work.decide(leeway, times(heard), after(now));
         let (commands, agents) = (at_work(&[]), at_work(&["/root/a"]));
         assert_eq!(judge(&commands, 29, 29), BackgroundWaitDecision::Wait(after(30)));

@@ -1,4 +1,4 @@
-//! The time until a model is asked again.
+//! The countdown to the next attempt of a model request.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use protocol::RetryPlan;
 
 use super::event_text::describe_retry;
 
-/// The next attempt, and when it comes.
+/// The next attempt and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Countdown {
     retry: RetryPlan,
@@ -14,20 +14,20 @@ pub(crate) struct Countdown {
 }
 
 impl Countdown {
-    /// The countdown to an attempt that was announced now.
+    /// The countdown to an attempt announced now.
     pub(crate) fn new(retry: RetryPlan, now: Instant) -> Countdown {
         Countdown { retry, until: now + Duration::from_millis(retry.in_millis) }
     }
 
-    /// Which attempt it is, and how long it is until then.
+    /// The number of the attempt and the time left.
     pub(crate) fn describe(self, now: Instant) -> String {
         let left = self.until.saturating_duration_since(now);
-        // Whole seconds: it is looked at every second or so.
+        // Whole seconds, since it is redrawn about every second.
         let in_millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).div_ceil(1_000) * 1_000;
         describe_retry(RetryPlan { in_millis, ..self.retry })
     }
 
-    /// Whether there is nothing left to count.
+    /// Whether the countdown is over.
     pub(super) fn is_over(self, now: Instant) -> bool {
         now >= self.until
     }

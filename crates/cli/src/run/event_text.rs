@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: one line for each tool call, on stderr.
+//! Progress lines on stderr: one line for each tool call and for other notable events.
 
 use protocol::{
     Ask, AskDecision, AskSubject, AutopilotStop, Budget, CancelBy, Compaction, CompactionCause, ContentBlock, Cost,
@@ -9,47 +9,47 @@ use serde_json::Value;
 use crate::money::Money;
 use crate::print;
 
-/// Most letters of a line.
+/// The maximum length of a line.
 const MAX_LINE_CHARS: usize = 100;
 
-/// How much of a run is shown as it happens.
+/// How much progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgressMode {
-    /// Nothing.
+    /// No output.
     Nothing,
-    /// A line for each call and for what goes wrong.
+    /// A line for each call and each error.
     Lines,
     /// Every event as JSON, on stdout.
     Events,
 }
 
-/// The lines that an event is worth.
+/// The lines for an event.
 pub(crate) fn event_lines(event: &Event) -> Vec<String> {
     match event {
         Event::TurnAnswered { content, .. } => content.iter().filter_map(block_call).map(call_line).collect(),
         Event::CallAnswered { answer, .. } if answer.status != ToolResultStatus::Done => {
-            // A denial also says what would permit the call.
-            let most = if answer.status == ToolResultStatus::Denied { 240 } else { MAX_LINE_CHARS };
-            vec![format!("  ! {}: {}", answer.status.as_str(), print::reason(&answer.text, most))]
+            // A denial also names the rule that would permit the call.
+            let max = if answer.status == ToolResultStatus::Denied { 240 } else { MAX_LINE_CHARS };
+            vec![format!("  ! {}: {}", answer.status.as_str(), print::reason(&answer.text, max))]
         }
         Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
             let again = retry.map(|retry| format!(", {}", describe_retry(retry))).unwrap_or_default();
             vec![format!("  ! model: {}{again}", short(message))]
         }
         Event::BudgetAwaited => {
-            vec!["  … queued: what is left of the budget is reserved for requests under way".into()]
+            vec!["  … queued: the rest of the budget is reserved for running requests".into()]
         }
-        // A recording tells which model it was made with.
+        // A recording names the model it was made with.
         Event::ModelDiffered { asked, answered, .. } if !asked.starts_with("replay/") => {
-            vec![format!("  ! asked {}, {} answered", short(asked), short(answered))]
+            vec![format!("  ! requested {}, but {} answered", short(asked), short(answered))]
         }
         Event::BudgetLow { spent, budget } => {
             vec![format!("  ! most of the budget is spent: {}", describe_spending(*spent, *budget))]
         }
         Event::WrapUpBegan { why: WrapUpReason::Budget } => vec!["  ! the budget allows only one last turn".into()],
-        Event::WrapUpBegan { why: WrapUpReason::Time } => vec!["  ! the time is up: one last turn".into()],
+        Event::WrapUpBegan { why: WrapUpReason::Time } => vec!["  ! the time limit is reached: one last turn".into()],
         Event::WrapUpBegan { why: WrapUpReason::NoChange } => {
-            vec!["  ! the same calls bring the same answers: one last turn".into()]
+            vec!["  ! repeated calls return the same results: one last turn".into()]
         }
         Event::WrapUpBegan { why: WrapUpReason::Reported } => Vec::new(),
         Event::WrapUpBegan { why: WrapUpReason::Turns } => vec!["  ! the turn limit is reached: one last turn".into()],
@@ -58,12 +58,12 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
         Event::ItemChanged { item, .. } => {
             vec![format!("  # {} {}: {}", item.id, item.status.as_str(), short(&item.subject))]
         }
-        Event::TaskStalled { .. } => vec!["  ! nothing has been heard for a while".into()],
+        Event::TaskStalled { .. } => vec!["  ! no activity for a while".into()],
         Event::StopBlocked { reason, .. } => vec![format!("  ! not done yet: {}", short(unmet_conditions(reason)))],
         Event::Compacted(compaction) => vec![describe_compaction(compaction)],
-        Event::ModeChanged { mode, .. } => vec![format!("  = the mode is {mode}")],
-        Event::ModelChanged { model, .. } => vec![format!("  = the model is {model}")],
-        Event::AutopilotContinued { count, .. } => vec![format!("  > told to go on ({count})")],
+        Event::ModeChanged { mode, .. } => vec![format!("  = mode: {mode}")],
+        Event::ModelChanged { model, .. } => vec![format!("  = model: {model}")],
+        Event::AutopilotContinued { count, .. } => vec![format!("  > told to continue ({count})")],
         Event::AskOpened(ask) => ask_lines(ask),
         Event::AskDecided {
             ask,
@@ -78,37 +78,37 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
     }
 }
 
-/// What people are shown of what a decision begins.
+/// The line that announces what a decision starts.
 pub(crate) fn decision_announcement(decision: &AskDecision) -> Option<String> {
     match decision {
-        AskDecision::Proceed { action } => action.announcement().map(|words| format!("  = {words}")),
+        AskDecision::Proceed { action } => action.announcement().map(|text| format!("  = {text}")),
         AskDecision::Allow { .. } | AskDecision::Deny { .. } | AskDecision::Reply { .. } => None,
     }
 }
 
-/// What an agent has to bring before it may stop, without the words around it that are for the agent.
+/// The unmet conditions of an agent's stop, without the surrounding text for the agent.
 pub(crate) fn unmet_conditions(reason: &str) -> &str {
     match reason.split_once("\n- ") {
-        Some((words, missing)) if words.starts_with("[runtime]") => missing,
+        Some((intro, missing)) if intro.starts_with("[runtime]") => missing,
         Some(_) | None => reason,
     }
 }
 
-/// What waits for a person, and how to decide it from another terminal.
+/// An ask, and the command that decides it from another terminal.
 fn ask_lines(ask: &Ask) -> Vec<String> {
     let id = ask.id.short();
-    let (what, verb) = match &ask.subject {
+    let (subject, verb) = match &ask.subject {
         AskSubject::Permission { tool, reason, .. } => {
             (format!("may {} run? {}", print::sanitize(tool), short(reason)), "allow")
         }
         AskSubject::Question { question, .. } => (short(question), "answer"),
-        AskSubject::Plan { summary, .. } => (format!("the plan is made: {}", short(summary)), "answer"),
+        AskSubject::Plan { summary, .. } => (format!("plan ready: {}", short(summary)), "answer"),
     };
     let until = ask.until_at.map(|at| format!(" (until {at})")).unwrap_or_default();
-    vec![format!("  ? {what}"), format!("    bosun approvals {verb} {id}{until}")]
+    vec![format!("  ? {subject}"), format!("    bosun approvals {verb} {id}{until}")]
 }
 
-/// What a model is no longer told, and why.
+/// A compaction and its cause.
 fn describe_compaction(compaction: &Compaction) -> String {
     let why = match compaction.cause {
         CompactionCause::ContextFull => "the context window is nearly full",
@@ -117,29 +117,29 @@ fn describe_compaction(compaction: &Compaction) -> String {
     let messages = compaction.messages;
     match compaction.digest {
         None => format!("  ! {why}: tool output in the first {messages} messages is left out"),
-        Some(_) => format!("  ! {why}: a digest stands for the first {messages} messages"),
+        Some(_) => format!("  ! {why}: a digest replaces the first {messages} messages"),
     }
 }
 
-/// Why an agent on autopilot does not go on by itself, in one line.
+/// Why autopilot stopped, in one line.
 pub(crate) fn describe_autopilot_stop(why: &AutopilotStop, continues: u32) -> String {
-    let told = match continues {
+    let after = match continues {
         0 => String::new(),
-        1 => ", after it was told to go on once".into(),
-        many => format!(", after it was told to go on {many} times"),
+        1 => ", after it was told to continue once".into(),
+        many => format!(", after it was told to continue {many} times"),
     };
     match why {
-        AutopilotStop::Complete { summary } => format!("autopilot: complete{told}: {}", short(summary)),
-        AutopilotStop::Blocked { reason, .. } => format!("autopilot: blocked{told}: {}", short(reason)),
-        AutopilotStop::Limit => format!("autopilot: stopped{told}, at its limit; nothing was reported"),
-        AutopilotStop::NoChange => format!("autopilot: stopped{told}, since nothing changed any more"),
-        AutopilotStop::Aborted { by: CancelBy::User } => format!("autopilot: stopped by you{told}"),
-        AutopilotStop::Aborted { .. } => format!("autopilot: stopped with the session{told}"),
-        AutopilotStop::Failed => format!("autopilot: stopped{told}, since there was no answer"),
+        AutopilotStop::Complete { summary } => format!("autopilot: complete{after}: {}", short(summary)),
+        AutopilotStop::Blocked { reason, .. } => format!("autopilot: blocked{after}: {}", short(reason)),
+        AutopilotStop::Limit => format!("autopilot: stopped{after} at its limit, without a report"),
+        AutopilotStop::NoChange => format!("autopilot: stopped{after}, since nothing changed any more"),
+        AutopilotStop::Aborted { by: CancelBy::User } => format!("autopilot: stopped by you{after}"),
+        AutopilotStop::Aborted { .. } => format!("autopilot: stopped with the session{after}"),
+        AutopilotStop::Failed => format!("autopilot: stopped{after}, since there was no answer"),
     }
 }
 
-/// The next try, and when it comes.
+/// The next attempt and the time until then.
 pub(crate) fn describe_retry(retry: RetryPlan) -> String {
     let RetryPlan { attempt, of, in_millis } = retry;
     let when = match in_millis {
@@ -150,7 +150,7 @@ pub(crate) fn describe_retry(retry: RetryPlan) -> String {
     format!("attempt {attempt} of {of}{when}")
 }
 
-/// What a parked task waits for, and until when.
+/// The reason and end of a parking.
 pub(crate) fn describe_parking(until: Option<Timestamp>, why: ParkReason) -> String {
     match until {
         Some(until) => format!("{}, until {until}", why.describe()),
@@ -158,10 +158,10 @@ pub(crate) fn describe_parking(until: Option<Timestamp>, why: ParkReason) -> Str
     }
 }
 
-/// What is spent of what may be, part by part.
+/// The spent part of each budget.
 pub(super) fn describe_spending(spent: Cost, budget: Budget) -> String {
-    let money = budget.micros.map(|most| format!("{} of {}", Money::Known(spent.micros), Money::Known(most)));
-    let tokens = budget.tokens.map(|most| format!("{} of {most} tokens", spent.tokens));
+    let money = budget.micros.map(|max| format!("{} of {}", Money::Known(spent.micros), Money::Known(max)));
+    let tokens = budget.tokens.map(|max| format!("{} of {max} tokens", spent.tokens));
     money.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
 }
 
@@ -172,14 +172,14 @@ fn block_call(block: &ContentBlock) -> Option<&ToolCallRequest> {
     }
 }
 
-/// A call in one line: the tool, and the argument that says most.
+/// A call in one line: the tool and its main argument.
 pub(crate) fn call_line(call: &ToolCallRequest) -> String {
     format!("- {} {}", print::sanitize(&call.tool), short(&main_argument(&call.input))).trim_end().to_owned()
 }
 
-/// The argument of a call that says most.
+/// The most informative argument of a call.
 pub(crate) fn main_argument(input: &str) -> String {
-    const TELLING: [&str; 13] = [
+    const KEYS: [&str; 13] = [
         "command",
         "path",
         "url",
@@ -195,8 +195,8 @@ pub(crate) fn main_argument(input: &str) -> String {
         "description",
     ];
     let Ok(Value::Object(input)) = serde_json::from_str(input) else { return input.to_owned() };
-    let telling = TELLING.iter().find_map(|key| input.get(*key)?.as_str());
-    telling.map_or_else(|| Value::Object(input.clone()).to_string(), str::to_owned)
+    let argument = KEYS.iter().find_map(|key| input.get(*key)?.as_str());
+    argument.map_or_else(|| Value::Object(input.clone()).to_string(), str::to_owned)
 }
 
 fn short(text: &str) -> String {

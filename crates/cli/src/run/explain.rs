@@ -1,4 +1,4 @@
-//! A report in words: what a person should know besides the answer.
+//! Explains a run's outcome to the user, besides the answer.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::report::{RunEnd, RunSummary, task_exit};
 use crate::exit::CommandExit;
 use crate::print;
 
-/// Most tasks that are named one by one.
+/// The maximum number of tasks listed one by one.
 const MAX_LISTED_TASKS: usize = 5;
 
 impl RunSummary {
@@ -23,28 +23,26 @@ impl RunSummary {
         match (self.ended, &self.paused, &self.answer) {
             (RunEnd::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
-                // There is nothing left to resume of a session whose folder is gone.
+                // A session whose folder is gone cannot be resumed.
                 if !matches!(**reason, StoreError::Removed { .. } | StoreError::Missing { .. }) {
-                    print::note(format_args!(
-                        "hint: nothing that was finished is lost; go on with: bosun --resume {id}"
-                    ));
+                    print::note(format_args!("hint: finished work is not lost; resume with: bosun --resume {id}"));
                 }
             }
             (RunEnd::TimeUp, ..) => {
                 print::error(&self.message().unwrap_or_default());
-                print::note(format_args!("hint: go on later with: bosun --resume {id}"));
+                print::note(format_args!("hint: resume later with: bosun --resume {id}"));
             }
             (RunEnd::Parked, ..) => {
                 let why = self.parked.map(|parking| describe_parking(parking.until, parking.why)).unwrap_or_default();
                 print::note(format_args!("parked: waiting for {why}; resume with: bosun --resume {id}"));
             }
-            (RunEnd::StopRequested, ..) => print::note(format_args!("interrupted; go on with: bosun --resume {id}")),
+            (RunEnd::StopRequested, ..) => print::note(format_args!("interrupted; resume with: bosun --resume {id}")),
             (RunEnd::NothingLeft | RunEnd::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
             (RunEnd::NothingLeft | RunEnd::Paused, _, None) => print::error("the run ended without an answer"),
         }
     }
 
-    /// Which tools were not permitted, and the rules that would have permitted them.
+    /// Names the denied tools and the rules that would permit them.
     fn explain_denials(&self) {
         let tools: BTreeSet<&str> = self.denials.iter().map(|denial| denial.tool.as_str()).collect();
         if tools.is_empty() {
@@ -58,13 +56,13 @@ impl RunSummary {
         let id = self.id;
         if !flags.is_empty() {
             let flags = print::sanitize(&flags.join(" "));
-            print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {flags}"));
+            print::note(format_args!("hint: resume with: bosun --resume {id} -p \"continue\" {flags}"));
         } else if self.denials.iter().any(|denial| denial.by == Some(DecidedBy::Deadline)) {
-            print::note(format_args!("hint: to be asked, go on in a conversation: bosun --resume {id}"));
+            print::note(format_args!("hint: to be asked, continue in a conversation: bosun --resume {id}"));
         }
     }
 
-    /// Which tasks failed, since the exit code says only that some did.
+    /// Names the failed tasks; the exit code says only that some failed.
     fn explain_tasks(&self) {
         let failed: Vec<_> =
             self.finished.iter().filter(|(_, outcome)| task_exit(outcome) == CommandExit::Partial).collect();
@@ -80,17 +78,17 @@ impl RunSummary {
             print::note(format_args!("and {more} more"));
         }
         if !failed.is_empty() {
-            print::note(format_args!("hint: what they did: bosun tasks --session {}", self.id));
+            print::note(format_args!("hint: see their work with: bosun tasks --session {}", self.id));
         }
     }
 
-    /// What was not waited for any longer.
+    /// Names background work that was stopped.
     fn explain_stopped(&self) {
-        for (all, why) in [
-            (&self.stopped_agents, "stopped before their end, since nothing was heard"),
-            (&self.stopped_commands, "background commands that were still running were stopped"),
+        for (stopped, why) in [
+            (&self.stopped_agents, "stopped after a time without activity"),
+            (&self.stopped_commands, "stopped background commands that were still running"),
         ] {
-            let paths: Vec<&str> = all.iter().map(String::as_str).collect();
+            let paths: Vec<&str> = stopped.iter().map(String::as_str).collect();
             if !paths.is_empty() {
                 print::error(&print::sanitize(&format!("{why}: {}", paths.join(", "))));
             }
@@ -101,18 +99,18 @@ impl RunSummary {
         print::note("hint: wait longer with --background-wait TIME");
     }
 
-    /// How an agent on autopilot came to its end.
+    /// Explains why autopilot stopped.
     fn explain_autopilot_stop(&self) {
         let Some((why, continues)) = &self.autopilot_stop else { return };
         print::note(describe_autopilot_stop(why, *continues));
         let more = match why {
-            // The outcome says which flag allows more turns.
+            // The explanation of the outcome names the flag that allows more turns.
             AutopilotStop::Limit if matches!(self.answer, Some((TaskOutcome::TimedOut { .. }, _))) => return,
             AutopilotStop::Limit => " --max-continues N",
             AutopilotStop::NoChange | AutopilotStop::Blocked { .. } => "",
             AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,
         };
-        print::note(format_args!("hint: go on with: bosun --resume {} -p \"…\"{more}", self.id));
+        print::note(format_args!("hint: resume with: bosun --resume {} -p \"…\"{more}", self.id));
     }
 
     fn explain_outcome(&self, outcome: &TaskOutcome) {
@@ -131,24 +129,25 @@ impl RunSummary {
                     | FailKind::Internal => "",
                 };
                 print::note(format_args!(
-                    "hint: what was done is kept; go on with: bosun --resume {id} -p \"…\"{other}"
+                    "hint: the work so far is kept; resume with: bosun --resume {id} -p \"…\"{other}"
                 ));
             }
             TaskOutcome::Cancelled { .. } => {
-                print::note(format_args!("cancelled; go on with: bosun --resume {id} -p \"…\""));
+                print::note(format_args!("cancelled; resume with: bosun --resume {id} -p \"…\""));
             }
             TaskOutcome::TimedOut { .. } | TaskOutcome::BudgetExhausted | TaskOutcome::Lost => {
                 print::error(&self.message().unwrap_or_default());
-                let flags = self.remedies(outcome);
+                let flags = self.limit_flags(outcome);
                 if !flags.is_empty() {
-                    print::note(format_args!("hint: go on with: bosun --resume {id} -p \"go on\" {}", flags.join(" ")));
+                    let flags = flags.join(" ");
+                    print::note(format_args!("hint: resume with: bosun --resume {id} -p \"continue\" {flags}"));
                 }
             }
         }
     }
 
-    /// The flags that let a run go on that reached a limit.
-    fn remedies(&self, outcome: &TaskOutcome) -> Vec<&'static str> {
+    /// The flags that let a run continue that reached a limit.
+    fn limit_flags(&self, outcome: &TaskOutcome) -> Vec<&'static str> {
         match outcome {
             TaskOutcome::TimedOut { limit: LimitKind::Turns } => vec!["--max-turns N"],
             TaskOutcome::TimedOut { limit: LimitKind::Time } => vec!["--timeout TIME"],
@@ -164,29 +163,31 @@ impl RunSummary {
     }
 
     pub(super) fn budget(&self) -> Budget {
-        self.usage.as_ref().map(|figures| figures.view.budget).unwrap_or_default()
+        self.usage.as_ref().map(|usage| usage.view.budget).unwrap_or_default()
     }
 
-    /// What happened, when it was not the answer.
+    /// An explanation of an outcome that is not an answer.
     pub(super) fn message(&self) -> Option<String> {
         if let Some(reason) = &self.paused {
             return Some(reason.to_string());
         }
         if self.ended == RunEnd::TimeUp {
-            return Some("the time was up while it waited for a quota".into());
+            return Some("the time limit was reached while waiting for a quota".into());
         }
         let (outcome, _) = self.answer.as_ref()?;
         match outcome {
             TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => None,
             TaskOutcome::Failed { message, .. } => Some(message.clone()),
             TaskOutcome::TimedOut { limit: LimitKind::Turns } => {
-                Some("the limit of turns was reached before the answer".into())
+                Some("the turn limit was reached before the answer".into())
             }
-            TaskOutcome::TimedOut { limit: LimitKind::Time } => Some("the time was up before the answer".into()),
+            TaskOutcome::TimedOut { limit: LimitKind::Time } => {
+                Some("the time limit was reached before the answer".into())
+            }
             TaskOutcome::BudgetExhausted => {
-                let spent = self.usage.as_ref().map(|figures| figures.view.spent).unwrap_or_default();
+                let spent = self.usage.as_ref().map(|usage| usage.view.spent).unwrap_or_default();
                 Some(format!(
-                    "the budget does not allow another question; spent: {}",
+                    "the budget does not allow another request; spent: {}",
                     describe_spending(spent, self.budget())
                 ))
             }

@@ -1,4 +1,4 @@
-//! Pictures that go with a prompt.
+//! Images attached to a prompt.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,30 +10,30 @@ use protocol::Image;
 
 use crate::error::CliError;
 
-/// Reads the pictures.
+/// Reads the images.
 pub(super) fn read_images(files: &[PathBuf]) -> Result<Vec<Image>, CliError> {
     if files.len() > Image::MAX_PER_MESSAGE {
-        let (count, most) = (files.len(), Image::MAX_PER_MESSAGE);
-        return Err(CliError::usage(format!("{count} pictures are too many; {most} go with a prompt")));
+        let (count, max) = (files.len(), Image::MAX_PER_MESSAGE);
+        return Err(CliError::usage(format!("{count} images are too many; a prompt takes at most {max}")));
     }
     files.iter().map(|file| read_image(file)).collect()
 }
 
 fn read_image(path: &Path) -> Result<Image, CliError> {
     let shown = path.display();
-    let unreadable = |error| CliError::usage(format!("cannot read the picture {shown}: {error}"));
+    let unreadable = |error| CliError::usage(format!("cannot read the image {shown}: {error}"));
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(Image::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
         .map_err(unreadable)?;
     if bytes.len() > Image::MAX_BYTES {
-        let most = Image::MAX_BYTES;
+        let max = Image::MAX_BYTES;
         return Err(
-            CliError::usage(format!("the picture {shown} is larger than {most} bytes")).with_hint("make it smaller")
+            CliError::usage(format!("the image {shown} is larger than {max} bytes")).with_hint("make it smaller")
         );
     }
     let media = Image::detect_media_type(&bytes).ok_or_else(|| {
-        CliError::usage(format!("{shown} is not a picture that models take"))
+        CliError::usage(format!("{shown} is not an image format that models accept"))
             .with_hint("convert it to PNG, JPEG, GIF or WebP")
     })?;
     Ok(Image { media: media.into(), data: STANDARD.encode(&bytes) })

@@ -18,15 +18,15 @@ pub(super) struct RunReportJson<'a> {
     message: Option<String>,
     exit_code: u8,
     text: &'a str,
-    /// The plan, if the run was for one.
+    /// The plan, in plan mode.
     plan: Option<&'a str>,
-    /// How an agent on autopilot came to its end.
+    /// Why autopilot stopped.
     autopilot: Option<AutopilotStopJson<'a>>,
     turns: u64,
     usage: Usage,
-    /// All of it in dollars; null when some of it has no price.
+    /// The total cost in dollars; null if some of it has no price.
     cost_usd: Money,
-    /// What counts towards the budget, questions without an answer included.
+    /// The cost that counts towards the budget, including requests without an answer.
     spent: Cost,
     budget: Budget,
     models: Option<&'a UsedModels>,
@@ -35,7 +35,7 @@ pub(super) struct RunReportJson<'a> {
     denials: &'a [Denial],
 }
 
-/// How an agent on autopilot came to its end.
+/// Why autopilot stopped.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AutopilotStopJson<'a> {
@@ -60,7 +60,7 @@ impl AutopilotStopJson<'_> {
 
 impl RunSummary {
     pub(super) fn to_json(&self) -> RunReportJson<'_> {
-        let view = self.usage.as_ref().map(|figures| &figures.view);
+        let view = self.usage.as_ref().map(|usage| &usage.view);
         let state = view.map(|view| &view.state);
         let outcome = match (&self.answer, self.ended) {
             (Some((outcome, _)), RunEnd::NothingLeft) => outcome.as_str(),
@@ -84,7 +84,7 @@ impl RunSummary {
             cost_usd: self.usage.as_ref().map_or(Money::Unknown, SessionUsageSummary::cost),
             spent: view.map(|view| view.spent).unwrap_or_default(),
             budget: self.budget(),
-            models: self.usage.as_ref().map(|figures| &figures.models),
+            models: self.usage.as_ref().map(|usage| &usage.models),
             duration_ms: self.began.elapsed().as_millis(),
             tasks: &self.tasks,
             denials: &self.denials,

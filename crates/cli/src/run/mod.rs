@@ -1,4 +1,4 @@
-//! `bosun -p`: one run of a session, from its prompt to an exit code that tells the truth.
+//! `bosun -p`: one run of a session, from its prompt to its exit code.
 
 mod background;
 mod countdown;
@@ -40,36 +40,36 @@ pub(crate) use signals::{RunSignal, SignalListener};
 use slash::{PromptPreview, SlashEffect, SlashPromptOutcome};
 pub(crate) use usage_summary::SessionUsageSummary;
 
-/// Most bytes of a prompt.
-const PROMPT_MAX: u64 = 8 << 20;
+/// The maximum size of a prompt in bytes.
+const MAX_PROMPT_BYTES: u64 = 8 << 20;
 
-/// Runs a prompt, or holds a conversation, which may begin with an `opening` message.
+/// Runs a prompt, or starts a conversation, which may begin with an `opening` message.
 pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<CommandExit, CliError> {
     if let Some(opening) = &opening {
-        expect_conversation(opening, args.output_format)?;
+        require_conversation(opening, args.output_format)?;
     }
     if let Some(flag) = args.unsupported_flag() {
-        return Err(CliError::usage(format!("{flag} comes with a later version")).with_hint("leave it out"));
+        return Err(CliError::usage(format!("{flag} is not supported yet")).with_hint("leave it out"));
     }
-    let goes_on = args.r#continue || args.resume.is_some();
-    if goes_on && args.agent.is_some() {
+    let resumes = args.r#continue || args.resume.is_some();
+    if resumes && args.agent.is_some() {
         return Err(
-            CliError::usage("a session that goes on keeps the agent it was begun with").with_hint("leave --agent out")
+            CliError::usage("a resumed session keeps the agent it was started with").with_hint("leave --agent out")
         );
     }
-    if args.prompt.is_none() && args.output_format == OutputFormat::Text && (goes_on || !args.fork) && is_attended() {
+    if args.prompt.is_none() && args.output_format == OutputFormat::Text && (resumes || !args.fork) && has_terminal() {
         if args.mode.share.is_some() {
-            return Err(CliError::usage("--share goes with a prompt")
-                .with_hint("give one with -p, or write a session that is over with `bosun sessions export`"));
+            return Err(CliError::usage("--share needs a prompt")
+                .with_hint("give one with -p, or export a finished session with `bosun sessions export`"));
         }
         return chat::run_chat(args, opening).await;
     }
-    if args.prompt.is_none() && !goes_on {
-        return Err(CliError::usage("there is nothing to do").with_hint(
-            "give a prompt with -p, which reads it from a pipe too, or try `bosun demo`; `bosun --help` shows more",
+    if args.prompt.is_none() && !resumes {
+        return Err(CliError::usage("no prompt given").with_hint(
+            "give one with -p, which also reads it from a pipe, or try `bosun demo`; `bosun --help` shows more",
         ));
     }
-    if args.fork && (!goes_on || args.prompt.is_none()) {
+    if args.fork && (!resumes || args.prompt.is_none()) {
         return Err(CliError::usage("--fork needs a session to copy and a prompt for the copy")
             .with_hint("bosun --resume ID --fork -p \"…\""));
     }
@@ -77,22 +77,22 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let prompt = args.prompt.as_deref().map(|given| prompt_message(given, &args.image)).transpose()?;
     let share = args.mode.share.as_deref().map(ShareFile::create).transpose()?;
     let start = session_start(&args, &setup.home)?;
-    let before = match start {
+    let previous = match start {
         SessionStart::New => None,
         SessionStart::Resume(id) | SessionStart::Fork(id) => {
             Some(SessionReader::open(&setup.home, id)?.session_view()?)
         }
     };
-    let folder = args.directory.as_deref().or(before.as_ref().map(|before| Path::new(&before.cwd)));
+    let folder = args.directory.as_deref().or(previous.as_ref().map(|previous| Path::new(&previous.cwd)));
     setup.fetch_remote_catalog(folder).await;
     let text = prompt.as_ref().map_or("", |prompt| prompt.text.as_str());
-    if let PromptPreview::Text(told) = slash::preview_prompt(&setup, &args, folder, text)? {
-        slash::print_text(&told, args.output_format);
+    if let PromptPreview::Text(output) = slash::preview_prompt(&setup, &args, folder, text)? {
+        slash::print_text(&output, args.output_format);
         return Ok(CommandExit::Success);
     }
-    let settings = setup.settings(&args, before.as_ref())?;
+    let settings = setup.settings(&args, previous.as_ref())?;
     if let Err(error) = host::limits::raise_open_files() {
-        tracing::warn!(%error, "the limit of open files stays as it is");
+        tracing::warn!(%error, "cannot raise the limit of open files");
     }
     let cwd = settings.cwd.clone();
     let mut session = Session::open(settings, start).await?;
@@ -127,7 +127,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
         }
     };
     resume_and_post(&mut session, start, prompt).await?;
-    let patience = RunWaitLimits {
+    let limits = RunWaitLimits {
         background: BackgroundWait::of(args.background_wait),
         park: args.park_wait,
         time: args.timeout,
@@ -140,10 +140,10 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let screen = RunScreen::new(show, session.root()).with_tasks(&earlier_tasks(&session)?);
     let mut screen = screen.with_prompter(prompter).with_countdown(on_terminal);
     let id = session.id();
-    let report = drive_session(session, patience, &mut screen, &setup.env).await;
-    // The terminal is given back before anything else is written to it.
+    let report = drive_session(session, limits, &mut screen, &setup.env).await;
+    // Restore the terminal before anything else is written to it.
     drop(screen);
-    // However it ended: what went wrong is what others should read.
+    // Write the shared file on failure too: it shows what went wrong.
     let shared = share.map_or(Ok(()), |share| share.write(&setup.home, id));
     let report = report?;
     report.write(args.output_format, show);
@@ -156,29 +156,28 @@ fn earlier_tasks(session: &Session) -> Result<Vec<TaskView>, CliError> {
     if session.first_seq() == 0 {
         return Ok(Vec::new());
     }
-    let every = TasksParams { all: true, ..TasksParams::all_tasks() };
-    Ok(SessionReader::open(session.home(), session.id())?.tasks(&every)?.tasks)
+    let params = TasksParams { all: true, ..TasksParams::all_tasks() };
+    Ok(SessionReader::open(session.home(), session.id())?.tasks(&params)?.tasks)
 }
 
-/// Whether a person sits at a terminal, to read and to type.
-/// Fails where the first word is not the beginning of a conversation: it is a misspelt command, or there is no terminal.
-fn expect_conversation(opening: &str, format: OutputFormat) -> Result<(), CliError> {
+/// Rejects an opening word that does not start a conversation: a misspelt command, or a call without a terminal.
+fn require_conversation(opening: &str, format: OutputFormat) -> Result<(), CliError> {
     if let Some(command) = suggestions::suggest_command(opening) {
         return Err(CliError::usage(format!("there is no command `{opening}`"))
             .with_hint(format!("did you mean `bosun {command}`? a prompt of one word follows -p")));
     }
-    if !is_attended() || format != OutputFormat::Text {
+    if !has_terminal() || format != OutputFormat::Text {
         return Err(CliError::usage("a conversation needs a terminal")
             .with_hint("run one prompt without a terminal with -p: bosun -p \"…\""));
     }
     Ok(())
 }
 
-fn is_attended() -> bool {
+fn has_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// What becomes of the prompt; without one, what was left goes on.
+/// Dispatches the prompt; without one, the session continues its remaining work.
 async fn dispatch_prompt(
     session: &Session,
     prompt: Option<SendParams>,
@@ -190,7 +189,7 @@ async fn dispatch_prompt(
     }
 }
 
-/// Lets what was interrupted go on, and gives the prompt.
+/// Resumes interrupted work and posts the prompt.
 async fn resume_and_post(
     session: &mut Session,
     start: SessionStart,
@@ -206,9 +205,9 @@ async fn resume_and_post(
     Ok(())
 }
 
-/// The prompt and its pictures.
+/// The prompt with its images.
 fn prompt_message(given: &str, images: &[PathBuf]) -> Result<SendParams, CliError> {
-    let text = if given == "-" { from_stdin()? } else { given.to_owned() };
+    let text = if given == "-" { prompt_from_stdin()? } else { given.to_owned() };
     if text.trim().is_empty() {
         return Err(CliError::usage("the prompt is empty").with_hint("write it after -p, or to stdin"));
     }
@@ -221,18 +220,18 @@ fn prompt_message(given: &str, images: &[PathBuf]) -> Result<SendParams, CliErro
     })
 }
 
-fn from_stdin() -> Result<String, CliError> {
+fn prompt_from_stdin() -> Result<String, CliError> {
     if std::io::stdin().is_terminal() {
-        print::note("write the prompt; Ctrl-D on a line of its own ends it");
+        print::note("type the prompt; end it with Ctrl-D on its own line");
     }
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()
-        .take(PROMPT_MAX + 1)
+        .take(MAX_PROMPT_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| CliError::usage(format!("cannot read the prompt from stdin: {error}")))?;
-    if bytes.len() as u64 > PROMPT_MAX {
-        return Err(CliError::usage(format!("the prompt on stdin is larger than {PROMPT_MAX} bytes"))
+    if bytes.len() as u64 > MAX_PROMPT_BYTES {
+        return Err(CliError::usage(format!("the prompt on stdin is larger than {MAX_PROMPT_BYTES} bytes"))
             .with_hint("put it into a file and name the file in the prompt"));
     }
     String::from_utf8(bytes).map_err(|error| {
@@ -240,29 +239,29 @@ fn from_stdin() -> Result<String, CliError> {
     })
 }
 
-/// Which session the run belongs to.
+/// The session that the run belongs to.
 pub(crate) fn session_start(args: &RunArgs, home: &Home) -> Result<SessionStart, CliError> {
     let id = match &args.resume {
         Some(prefix) => find_session(home, prefix)?,
         None if args.r#continue => {
             let cwd = setup::folder(args.directory.as_deref())?.display().to_string();
-            let none =
-                || CliError::usage(format!("no session was begun in {cwd}")).with_hint("`bosun sessions` lists all");
-            latest_session(home, &cwd)?.ok_or_else(none)?
+            let not_found =
+                || CliError::usage(format!("there is no session in {cwd}")).with_hint("`bosun sessions` lists all");
+            latest_session(home, &cwd)?.ok_or_else(not_found)?
         }
         None => return Ok(SessionStart::New),
     };
     Ok(if args.fork { SessionStart::Fork(id) } else { SessionStart::Resume(id) })
 }
 
-/// The session of a folder with the newest event.
+/// The session of a folder with the latest event.
 pub(crate) fn latest_session(home: &Home, cwd: &str) -> Result<Option<SessionId>, CliError> {
-    let wanted = SessionQuery { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionQuery::default() };
-    let page = SessionIndex::current(home)?.page(home, &wanted)?;
+    let query = SessionQuery { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionQuery::default() };
+    let page = SessionIndex::current(home)?.page(home, &query)?;
     Ok(page.rows.first().map(|row| row.id))
 }
 
-/// The one session whose id begins like this. A whole id names a folder, whether the index can read it or not.
+/// The one session whose id begins with the prefix. A whole id names a folder even if the index cannot read it.
 pub(crate) fn find_session(home: &Home, prefix: &str) -> Result<SessionId, CliError> {
     match SessionIndex::current(home)?.find(prefix)? {
         SessionMatch::One(row) => Ok(row.id),

@@ -1,4 +1,4 @@
-//! The result of a run: the answer, every task with its outcome, what was denied, and what it used.
+//! The result of a run: the answer, the outcome of every task, denied calls, and usage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,22 +22,22 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// Why the run is over.
+/// Why the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunEnd {
     /// Nothing is left to do.
     NothingLeft,
-    /// It was told to end.
+    /// A signal or the user asked it to end.
     StopRequested,
-    /// It waits for a quota, for longer than the caller does.
+    /// It waits for a quota, for longer than the caller allows.
     Parked,
-    /// It waits for a quota, and its time is up.
+    /// Its time limit was reached while it waited for a quota.
     TimeUp,
-    /// What it did could not be written.
+    /// Its progress could not be written.
     Paused,
 }
 
-/// What there is to say of a run.
+/// The collected results of a run.
 #[derive(Debug)]
 pub(crate) struct RunSummary {
     home: Home,
@@ -47,30 +47,30 @@ pub(crate) struct RunSummary {
     pub(crate) ended: RunEnd,
     pub(crate) interrupted: bool,
     pub(crate) paused: Option<Arc<StoreError>>,
-    /// What the whole session waits for.
+    /// The quota or other condition that the whole session waits for.
     pub(crate) parked: Option<Parking>,
     /// How the root's last activation of this run ended, and its text.
     pub(super) answer: Option<(TaskOutcome, String)>,
-    /// What it says in its latest turn, until that is durable: all there is of an answer that could not be written.
+    /// The streamed text of the root's latest turn until it is durable. If it cannot be written, this is the only copy.
     streamed: Option<(Turn, String)>,
-    /// How tasks that finished in this run did.
+    /// The outcomes of tasks that finished in this run.
     pub(super) finished: Vec<(TaskId, TaskOutcome)>,
-    /// The agents that were not waited for any longer.
+    /// The agents that were stopped because the waiting time was over.
     pub(super) stopped_agents: BTreeSet<String>,
     /// The background commands that were stopped for the same reason.
     pub(super) stopped_commands: BTreeSet<String>,
-    /// What tasks that began in this run are called.
+    /// The names of tasks created in this run.
     names: BTreeMap<TaskId, String>,
     /// The calls of each task's latest answer.
     calls: BTreeMap<(TaskId, CallId), RunCall>,
     pub(crate) denials: Vec<Denial>,
     pub(super) usage: Option<SessionUsageSummary>,
     pub(super) tasks: Vec<TaskView>,
-    /// Why an agent on autopilot did not go on, and how often it was told to.
+    /// Why autopilot stopped, and how often the agent was told to continue.
     pub(super) autopilot_stop: Option<(AutopilotStop, u32)>,
     /// The plan, if the run ends with it.
     pub(super) plan: Option<String>,
-    /// Whether it was planning, and the plan was not carried out.
+    /// Whether it was planning and the plan was not carried out.
     planned: bool,
     /// Whether a plan was made and carried out.
     carried_out: bool,
@@ -87,15 +87,15 @@ pub(crate) struct Denial {
     input: String,
     /// Why it was not permitted.
     reason: String,
-    /// What a person was asked about it.
+    /// The ask about it.
     ask: Option<AskId>,
-    /// Who decided that, if it was asked about.
+    /// Who decided the ask.
     pub(super) by: Option<DecidedBy>,
-    /// The rules that would allow it and its like; none where no rule may, and where a person said no.
+    /// The rules that would allow it and similar calls; none if no rule may, or if the user denied it.
     pub(super) rules: Vec<String>,
 }
 
-/// A call, with what was asked about it and said.
+/// A call, with the ask about it.
 #[derive(Debug, Default)]
 struct RunCall {
     tool: String,
@@ -103,7 +103,7 @@ struct RunCall {
     asked: Option<RunCallAsk>,
 }
 
-/// What was asked about a call.
+/// The ask about a call, and its decision.
 #[derive(Debug)]
 struct RunCallAsk {
     id: AskId,
@@ -141,12 +141,12 @@ impl RunSummary {
         }
     }
 
-    /// What the root said last in this run.
+    /// The root's last answer in this run.
     pub(crate) fn answer_text(&self) -> &str {
         self.text()
     }
 
-    /// Takes in what happened.
+    /// Applies a message.
     pub(crate) fn apply(&mut self, live: &BusMessage) {
         let envelope = match live {
             BusMessage::Event(envelope) => envelope,
@@ -158,7 +158,7 @@ impl RunSummary {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
             Event::TaskCreated(spec) => drop(self.names.insert(task, spec.name.clone())),
-            // Whoever was not let begin has failed at nothing.
+            // An agent that was not allowed to start has not failed.
             Event::TaskFinished { outcome: TaskOutcome::Failed { kind: FailKind::Denied, message } } => {
                 let (tool, input) = ("task".to_owned(), self.names.get(&task).cloned().unwrap_or_default());
                 self.denials.push(Denial {
@@ -178,9 +178,9 @@ impl RunSummary {
                 self.calls.extend(called);
             }
             Event::AskOpened(ask) => self.calls.extend(call_of_ask(task, ask)),
-            Event::AskDecided { call, decision: AskDecision::Deny { message: words }, by, .. } => {
+            Event::AskDecided { call, decision: AskDecision::Deny { message: reason }, by, .. } => {
                 if let Some(asked) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
-                    asked.deny(words, *by);
+                    asked.deny(reason, *by);
                 }
             }
             Event::AskDecided { decision: AskDecision::Proceed { action }, .. } if *action != PlanAction::ExitOnly => {
@@ -188,7 +188,7 @@ impl RunSummary {
             }
             Event::AutopilotStopped { why, continues } => self.autopilot_stop = Some((why.clone(), *continues)),
             Event::ModeChanged { mode, by } => {
-                // Whoever left plan mode without an action did so with the last word.
+                // A change of mode without a plan action is final.
                 self.planned = match (mode, by) {
                     (SessionMode::Plan, _) => true,
                     (SessionMode::Interactive, Principal::Runtime) => self.planned,
@@ -197,7 +197,7 @@ impl RunSummary {
                 self.autopilot_stop = None;
             }
             Event::CallAnswered { evidence, .. } if !evidence.is_empty() => {
-                self.changed.extend(evidence.iter().filter_map(|piece| match piece {
+                self.changed.extend(evidence.iter().filter_map(|item| match item {
                     Evidence::Changed { path } => Some(path.clone()),
                     Evidence::Ran { .. } => None,
                 }));
@@ -223,34 +223,34 @@ impl RunSummary {
         }
     }
 
-    /// Takes in what the root says before it is durable.
+    /// Appends text that the root streams before it is durable.
     fn append_streamed(&mut self, task: TaskId, turn: Turn, text: &str) {
         if task != self.root {
             return;
         }
-        let (heard, words) = self.streamed.get_or_insert_with(|| (turn, String::new()));
-        if *heard != turn {
-            (*heard, *words) = (turn, String::new());
+        let (streamed_turn, streamed_text) = self.streamed.get_or_insert_with(|| (turn, String::new()));
+        if *streamed_turn != turn {
+            (*streamed_turn, *streamed_text) = (turn, String::new());
         }
-        words.push_str(text);
+        streamed_text.push_str(text);
     }
 
-    /// Takes in that what the session did could not be written.
+    /// Records that the session's progress could not be written.
     pub(super) fn pause(&mut self, error: StoreError) {
         (self.ended, self.paused) = (RunEnd::Paused, Some(Arc::new(error)));
     }
 
-    /// Takes in what is waited for no longer.
-    pub(super) fn note_stopped(&mut self, at_work: BackgroundWork) {
-        self.stopped_agents.extend(at_work.agents);
-        self.stopped_commands.extend(at_work.commands);
+    /// Records background work that was stopped.
+    pub(super) fn note_stopped(&mut self, work: BackgroundWork) {
+        self.stopped_agents.extend(work.agents);
+        self.stopped_commands.extend(work.commands);
     }
 
-    /// Reads the figures, once the session is left.
+    /// Reads the totals after the session was left.
     pub(crate) fn read_totals(&mut self, left: Result<SessionReader, StoreError>) -> Result<(), CliError> {
         let reader = match (left, &self.paused) {
             (Err(error), None) => return Err(error.into()),
-            // What paused it is what is told; what was written before can still be read.
+            // The error that paused it is reported; earlier events can still be read.
             (Err(_), Some(_)) => SessionReader::open(&self.home, self.id),
             (Ok(reader), _) => Ok(reader),
         };
@@ -258,9 +258,9 @@ impl RunSummary {
             Ok((SessionUsageSummary::read(&reader)?, reader.tasks(&TasksParams::all_tasks())?.tasks))
         };
         match (reader.and_then(read), &self.paused) {
-            (Ok((figures, tasks)), _) => {
+            (Ok((usage, tasks)), _) => {
                 self.plan = self.final_plan();
-                (self.usage, self.tasks) = (Some(figures), tasks);
+                (self.usage, self.tasks) = (Some(usage), tasks);
             }
             (Err(_), Some(_)) => {}
             (Err(error), None) => return Err(error.into()),
@@ -268,7 +268,7 @@ impl RunSummary {
         Ok(())
     }
 
-    /// The plan, if this is what the run was for: it was planning, and nobody carried it out.
+    /// The plan, if it is the result of the run: it was planning, and the plan was not carried out.
     fn final_plan(&self) -> Option<String> {
         if !self.planned {
             return None;
@@ -295,14 +295,14 @@ impl RunSummary {
             (None, RunEnd::StopRequested | RunEnd::Parked | RunEnd::TimeUp | RunEnd::Paused) => None,
         };
         let interrupted = self.interrupted.then_some(CommandExit::Cancelled);
-        let landed = self.autopilot_stop.as_ref().map(|(why, _)| autopilot_exit(why));
+        let autopilot = self.autopilot_stop.as_ref().map(|(why, _)| autopilot_exit(why));
         let cut_off = !(self.stopped_agents.is_empty() && self.stopped_commands.is_empty());
         let cut_off = cut_off.then_some(CommandExit::Limit);
-        let all = [ended].into_iter().chain(interrupted).chain(answer).chain(landed).chain(cut_off);
+        let all = [ended].into_iter().chain(interrupted).chain(answer).chain(autopilot).chain(cut_off);
         CommandExit::worst(all.chain(self.finished.iter().map(|(_, outcome)| task_exit(outcome))))
     }
 
-    /// Writes the report to stdout, and what a person should know to stderr.
+    /// Writes the report to stdout, and its explanation to stderr.
     pub(crate) fn write(&self, format: OutputFormat, show: ProgressMode) {
         match format {
             OutputFormat::Text => {
@@ -319,24 +319,24 @@ impl RunSummary {
         self.explain();
         let line = self.usage.as_ref().and_then(SessionUsageSummary::summary_line);
         if let (OutputFormat::Text, ProgressMode::Lines, Some(line)) = (format, show, line) {
-            print::note(format_args!("{line}; {}", self.tally()));
+            print::note(format_args!("{line}; {}", self.totals_line()));
         }
     }
 
-    /// What the run came to besides money.
-    fn tally(&self) -> String {
+    /// The run's totals besides tokens and cost.
+    fn totals_line(&self) -> String {
         let agents = self.tasks.iter().filter(|task| task.kind == TaskType::Agent).count();
         let (seconds, files) = (self.began.elapsed().as_secs_f64(), self.changed.len());
         format!("{}; {}; {seconds:.1} s", print::pluralize(agents, "agent"), print::pluralize(files, "changed file"))
     }
 
     pub(super) fn text(&self) -> &str {
-        let heard = self.streamed.as_ref().filter(|_| matches!(self.ended, RunEnd::Paused)).map(|(_, words)| &**words);
-        self.answer.as_ref().map(|(_, text)| &**text).or(heard).unwrap_or("")
+        let streamed = self.streamed.as_ref().filter(|_| matches!(self.ended, RunEnd::Paused)).map(|(_, text)| &**text);
+        self.answer.as_ref().map(|(_, text)| &**text).or(streamed).unwrap_or("")
     }
 }
 
-/// The calls that an earlier process asked about: they may end in this one.
+/// Calls that an earlier process asked about and that may be decided in this one.
 fn pending_asks(session: &Session) -> BTreeMap<(TaskId, CallId), RunCall> {
     if session.first_seq() == 0 {
         return BTreeMap::new();
@@ -361,14 +361,14 @@ fn call_of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), RunCall)> {
 }
 
 impl RunCallAsk {
-    /// Takes in why the call did not run.
-    fn deny(&mut self, words: &str, by: DecidedBy) {
-        let why = match by {
-            DecidedBy::Deadline => "nobody decided it in time".into(),
-            DecidedBy::User if words.trim().is_empty() => "the user denied it".into(),
-            DecidedBy::User => format!("the user denied it: {words}"),
+    /// Records why the call was denied.
+    fn deny(&mut self, message: &str, by: DecidedBy) {
+        let decision = match by {
+            DecidedBy::Deadline => "it was not decided in time".into(),
+            DecidedBy::User if message.trim().is_empty() => "the user denied it".into(),
+            DecidedBy::User => format!("the user denied it: {message}"),
         };
-        self.reason = format!("{}, and {why}", self.reason);
+        self.reason = format!("{}, and {decision}", self.reason);
         self.by = Some(by);
         if by == DecidedBy::User {
             self.rules.clear();
@@ -396,7 +396,7 @@ fn root_exit(outcome: &TaskOutcome) -> CommandExit {
     }
 }
 
-/// The outcome of the last activation tells why there was no answer.
+/// The exit code of an autopilot stop. For `Failed`, the outcome of the last activation determines it.
 fn autopilot_exit(why: &AutopilotStop) -> CommandExit {
     match why {
         AutopilotStop::Complete { .. } | AutopilotStop::Failed => CommandExit::Success,
@@ -408,7 +408,7 @@ fn autopilot_exit(why: &AutopilotStop) -> CommandExit {
     }
 }
 
-/// A task that failed makes the answer partial; one that was stopped does not.
+/// The exit code of a task: a failed task makes the answer partial, a cancelled one does not.
 pub(super) fn task_exit(outcome: &TaskOutcome) -> CommandExit {
     match outcome {
         TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => CommandExit::Success,

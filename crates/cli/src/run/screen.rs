@@ -1,4 +1,4 @@
-//! What a person is shown of a run: its lines, nothing twice, and what a long silence is about.
+//! Shows a run as lines: nothing twice, with an explanation of long silences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -14,36 +14,36 @@ use crate::chat::{PromptPlacement, Prompter, PrompterInput};
 use crate::error::CliError;
 use crate::print;
 
-/// A silence that is longer than this is explained.
+/// A silence longer than this is explained.
 const LONG_SILENCE: Duration = Duration::from_secs(10);
 
-/// Shows a run as it goes on.
+/// The output of a run.
 #[derive(Debug)]
 pub(super) struct RunScreen<'a> {
     show: ProgressMode,
     root: TaskId,
-    /// The agents below the root, by their paths from it.
+    /// The agents below the root, with their paths relative to it.
     agents: BTreeMap<TaskId, String>,
-    /// Pairs of the model that was asked and another that answered, which were told.
+    /// Pairs of a requested and a different answering model that were already shown.
     differed: BTreeSet<(String, String)>,
-    /// What each task's model failed with last, until it answers.
+    /// The last failure of each task's model, until it answers.
     failing: BTreeMap<TaskId, String>,
-    /// What the root waits for and since when, until that is told.
+    /// What the root waits for and since when, until it is explained.
     silence: Option<(SilenceReason, Instant)>,
-    /// Whoever can be asked at this terminal.
+    /// Asks the user at this terminal.
     prompter: Option<Prompter<'a>>,
-    /// The root's next attempt, until it comes.
+    /// The countdown to the root's next attempt.
     countdown: Option<Countdown>,
-    /// Whether lines can be shown that pass.
+    /// Whether transient lines can be shown.
     on_terminal: bool,
 }
 
-/// What nothing is heard of.
+/// What the root silently waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SilenceReason {
-    /// The right to ask.
+    /// Permission to send the request.
     Queue,
-    /// The first word of an answer.
+    /// The start of an answer.
     Answer,
 }
 
@@ -62,17 +62,17 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// Asks somebody at this terminal, if there is somebody.
+    /// Adds a prompter, if the user can be asked at this terminal.
     pub(super) fn with_prompter(self, prompter: Option<Prompter<'a>>) -> RunScreen<'a> {
         RunScreen { prompter, ..self }
     }
 
-    /// Counts down the time to the next attempt, if this is a terminal.
+    /// Enables the countdown to the next attempt on a terminal.
     pub(super) fn with_countdown(self, on_terminal: bool) -> RunScreen<'a> {
         RunScreen { on_terminal, ..self }
     }
 
-    /// Knows the agents that an earlier process started by their names.
+    /// Adds the agents that earlier processes started.
     pub(super) fn with_tasks(mut self, tasks: &[TaskView]) -> RunScreen<'a> {
         let agents = tasks.iter().filter(|task| task.kind == TaskType::Agent);
         let from_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
@@ -80,8 +80,8 @@ impl<'a> RunScreen<'a> {
         self
     }
 
-    /// Shows what happened.
-    pub(super) fn handle_live(&mut self, live: &BusMessage) {
+    /// Shows a message.
+    pub(super) fn handle_message(&mut self, live: &BusMessage) {
         let envelope = match live {
             BusMessage::Event(envelope) => envelope,
             BusMessage::Text { .. } => return self.silence = None,
@@ -90,18 +90,18 @@ impl<'a> RunScreen<'a> {
         if envelope.entry.task == self.root {
             self.track_wait(event, Instant::now());
         }
-        let known = self.is_redundant(envelope.entry.task, event) || is_expired_ask(event, envelope.entry.at);
+        let is_hidden = self.is_redundant(envelope.entry.task, event) || is_expired_ask(event, envelope.entry.at);
         if let Some(prompter) = &mut self.prompter {
             print::clear_transient();
-            let whose = self.agents.get(&envelope.entry.task).map_or("", String::as_str);
-            if prompter.handle_live(live, whose) == PromptPlacement::Here {
+            let agent = self.agents.get(&envelope.entry.task).map_or("", String::as_str);
+            if prompter.handle_message(live, agent) == PromptPlacement::Here {
                 return;
             }
         }
         match self.show {
             ProgressMode::Nothing => {}
             ProgressMode::Events => print::json(&**envelope),
-            ProgressMode::Lines if known => {}
+            ProgressMode::Lines if is_hidden => {}
             ProgressMode::Lines => {
                 for line in self.lines_for(envelope.entry.task, event) {
                     self.note(&line);
@@ -110,7 +110,7 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// What the person does next who is asked; nothing while nobody is.
+    /// The user's next input; pending while there is no prompter.
     pub(super) async fn next_input(&mut self) -> PrompterInput {
         match &mut self.prompter {
             Some(prompter) => prompter.next_input().await,
@@ -118,22 +118,22 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// Acts on it; gives what the whole run is asked for.
+    /// Handles it; returns a signal that is meant for the whole run.
     pub(super) async fn handle_input(
         &mut self,
-        typed: PrompterInput,
+        input: PrompterInput,
         session: &Session,
     ) -> Result<Option<RunSignal>, CliError> {
         match &mut self.prompter {
-            Some(prompter) => prompter.handle_input(typed, session).await,
+            Some(prompter) => prompter.handle_input(input, session).await,
             None => Ok(None),
         }
     }
 
-    /// Time goes on: explains a silence that has become long, and counts down on a terminal.
+    /// Explains a silence that has become long, and updates the countdown on a terminal.
     pub(super) fn tick(&mut self, now: Instant) {
-        let told = self.explain_silence(now);
-        if let (ProgressMode::Lines, Some(line)) = (self.show, told) {
+        let explanation = self.explain_silence(now);
+        if let (ProgressMode::Lines, Some(line)) = (self.show, explanation) {
             self.note(line);
         }
         let is_free = self.on_terminal && self.show == ProgressMode::Lines && !self.is_asking();
@@ -148,7 +148,7 @@ impl<'a> RunScreen<'a> {
         self.prompter.as_ref().is_some_and(Prompter::is_asking)
     }
 
-    /// Tells something in passing, above whatever is asked just now.
+    /// Prints a note, above an open question if there is one.
     fn note(&mut self, line: &str) {
         match self.prompter.as_mut().map(|prompter| prompter.note(line)) {
             Some(PromptPlacement::Here) => {}
@@ -156,15 +156,15 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// The lines of an event, with whose it is below the root.
+    /// The lines of an event, prefixed with the agent below the root.
     fn lines_for(&mut self, task: TaskId, event: &Event) -> Vec<String> {
         if task == self.root {
             return event_lines(event);
         }
         match event {
             Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
-                let above = spec.parent.and_then(|parent| self.agents.get(&parent));
-                let path = above.map_or_else(|| spec.name.clone(), |above| format!("{above}/{}", spec.name));
+                let parent = spec.parent.and_then(|parent| self.agents.get(&parent));
+                let path = parent.map_or_else(|| spec.name.clone(), |parent| format!("{parent}/{}", spec.name));
                 let line =
                     format!("  + {} ({}): {}", print::sanitize(&path), spec.agent, print::sanitize(&spec.description));
                 self.agents.insert(task, path);
@@ -186,14 +186,14 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// Whether an event says only what was said before.
+    /// Whether an event repeats what was already shown.
     fn is_redundant(&mut self, task: TaskId, event: &Event) -> bool {
         match event {
-            // What ends the run is told when it has ended.
+            // An error that ends the run is shown at its end.
             Event::TurnFailed { fault: ModelFault::Auth | ModelFault::Terminal, .. } => task == self.root,
             Event::TurnFailed { retry: Some(_), .. } => false,
             Event::TurnFailed { message, .. } => {
-                self.failing.insert(task, message.clone()).is_some_and(|before| before == *message)
+                self.failing.insert(task, message.clone()).is_some_and(|previous| previous == *message)
             }
             Event::TurnAnswered { .. } => {
                 self.failing.remove(&task);
@@ -204,7 +204,7 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// Takes in what the root waits for from now on.
+    /// Tracks what the root waits for from now on.
     fn track_wait(&mut self, event: &Event, now: Instant) {
         self.countdown = match event {
             Event::TurnFailed { retry: Some(retry), .. } => Some(Countdown::new(*retry, now)),
@@ -223,13 +223,13 @@ impl<'a> RunScreen<'a> {
         };
     }
 
-    /// What a person at a terminal sees of the time until the next attempt.
+    /// The countdown line for a terminal.
     fn countdown_line(&mut self, now: Instant) -> Option<String> {
         self.countdown = self.countdown.filter(|countdown| !countdown.is_over(now));
         self.countdown.map(|countdown| format!("  … {}; Ctrl-C stops", countdown.describe(now)))
     }
 
-    /// What a silence is about, once it is long.
+    /// The explanation of a silence, once it is long.
     fn explain_silence(&mut self, now: Instant) -> Option<&'static str> {
         let (silence, _) = self.silence.take_if(|(_, since)| now.duration_since(*since) >= LONG_SILENCE)?;
         Some(match silence {
@@ -239,7 +239,7 @@ impl<'a> RunScreen<'a> {
     }
 }
 
-/// Whether an event asks what nobody can decide any more: nobody is waited for.
+/// Whether an event opens an ask that has already expired.
 fn is_expired_ask(event: &Event, at: Timestamp) -> bool {
     match event {
         Event::AskOpened(ask) => ask.until_at.is_some_and(|until| until <= at),

@@ -17,28 +17,29 @@ use super::signals::{RunSignal, SignalListener};
 use crate::error::CliError;
 use crate::fault_injection;
 
-/// How long what was stopped may take until it is looked at again.
+/// How long to wait before stopped work is checked again.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a run waits for what it does not control.
+/// How long a run waits for work and quotas.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunWaitLimits {
     /// For background work after the answer.
     pub(crate) background: BackgroundWait,
     /// For a quota to reset.
     pub(crate) park: Duration,
-    /// For all of it, if it is limited. Work heeds it by itself; a quota does not.
+    /// For the whole run, if limited. Agents at work stop at this limit by themselves; here it limits the wait for a
+    /// quota.
     pub(crate) time: Option<Duration>,
 }
 
-/// How often a run is looked at in which nothing happens.
+/// The interval of ticks while nothing happens.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Follows the session until nothing is left to do, somebody stops it, or patience ends; then leaves it. The screen is
-/// told whatever happens, once and in order; what somebody types there is acted on.
+/// Follows the session until nothing is left to do, it is stopped, or a wait limit is reached; then leaves it. Passes
+/// every message to the screen once and in order, and handles the user's input there.
 pub(super) async fn drive_session(
     session: Session,
-    patience: RunWaitLimits,
+    limits: RunWaitLimits,
     screen: &mut RunScreen<'_>,
     env: &Env,
 ) -> Result<RunSummary, CliError> {
@@ -48,19 +49,19 @@ pub(super) async fn drive_session(
     let mut signals = SignalListener::listen()?;
     let mut clock = tokio::time::interval(TICK);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut since = (RunWait::Work, Instant::now());
-    let (mut heard, mut look) = (Instant::now(), Instant::now());
+    let (mut current_wait, mut wait_began) = (RunWait::Work, Instant::now());
+    let (mut last_event, mut check_at) = (Instant::now(), Instant::now());
     let ended = loop {
         let wait = RunWait::of(&status.borrow_and_update());
-        // Whatever happens meanwhile, patience counts from when the waiting began.
-        if since.0 != wait {
-            since = (wait, Instant::now());
-            // No verdict can be other than to wait before.
-            look = since.1 + patience.background.minimum().min(patience.park);
+        // The limits count from the start of the current wait.
+        if current_wait != wait {
+            (current_wait, wait_began) = (wait, Instant::now());
+            // The wait cannot end before this time.
+            check_at = wait_began + limits.background.minimum().min(limits.park);
         }
-        let time = patience.time.map(|time| time.saturating_sub(report.began.elapsed()));
-        let park = patience.park.saturating_sub(since.1.elapsed());
-        let deadline = wait.deadline(look, time.map_or(park, |time| time.min(park)));
+        let time_left = limits.time.map(|time| time.saturating_sub(report.began.elapsed()));
+        let park_left = limits.park.saturating_sub(wait_began.elapsed());
+        let deadline = wait.deadline(check_at, time_left.map_or(park_left, |time| time.min(park_left)));
         tokio::select! {
             biased;
             signal = signals.next() => {
@@ -68,23 +69,23 @@ pub(super) async fn drive_session(
                     break ended;
                 }
             }
-            typed = screen.next_input() => {
-                let signal = screen.handle_input(typed, &session).await?;
+            input = screen.next_input() => {
+                let signal = screen.handle_input(input, &session).await?;
                 if let Some(signal) = signal
                     && let Some(ended) = handle_signal(signal, &session, &mut report).await?
                 {
                     break ended;
                 }
             }
-            live = events.next() => match live {
-                Ok(Some(live)) => {
-                    heard = Instant::now();
-                    report.apply(&live);
-                    fault_injection::panic_if_ordered(env.fault.as_deref(), &live);
-                    screen.handle_live(&live);
+            message = events.next() => match message {
+                Ok(Some(message)) => {
+                    last_event = Instant::now();
+                    report.apply(&message);
+                    fault_injection::panic_if_requested(env.fault.as_deref(), &message);
+                    screen.handle_message(&message);
                 }
                 Ok(None) => {}
-                // Whatever happened to the file, what was said so far is known.
+                // Keep the report so far instead of returning the error.
                 Err(error) => {
                     report.paused = Some(Arc::new(error));
                     break RunEnd::Paused;
@@ -94,26 +95,26 @@ pub(super) async fn drive_session(
             changed = status.changed() => if changed.is_err() { break RunEnd::NothingLeft },
             () = deadline => match wait {
                 RunWait::Background => {
-                    let at_work = match BackgroundWork::read(&session) {
-                        Ok(at_work) => at_work,
+                    let work = match BackgroundWork::read(&session) {
+                        Ok(work) => work,
                         Err(error) => {
                             report.paused = Some(Arc::new(error));
                             break RunEnd::Paused;
                         }
                     };
-                    let times = BackgroundWaitTimes { answered_at: since.1, last_heard_at: heard };
-                    match at_work.decide(patience.background, times, Instant::now()) {
-                        BackgroundWaitDecision::Wait(until) => look = until,
-                        // Not one by one: the end of each would wake the root to hear of it.
+                    let times = BackgroundWaitTimes { answered_at: wait_began, last_event_at: last_event };
+                    match work.decide(limits.background, times, Instant::now()) {
+                        BackgroundWaitDecision::Wait(until) => check_at = until,
+                        // All at once: if tasks ended one by one, each end would wake the root.
                         BackgroundWaitDecision::Stop => {
-                            report.note_stopped(at_work);
+                            report.note_stopped(work);
                             session.stop(CancelBy::SessionEnd).await?;
-                            look = Instant::now() + RECHECK_INTERVAL;
+                            check_at = Instant::now() + RECHECK_INTERVAL;
                         }
                     }
                 }
                 RunWait::Person => break RunEnd::Parked,
-                RunWait::Quota if time.is_some_and(|time| time < park) => break RunEnd::TimeUp,
+                RunWait::Quota if time_left.is_some_and(|time| time < park_left) => break RunEnd::TimeUp,
                 RunWait::Quota => break RunEnd::Parked,
                 RunWait::Nothing => break RunEnd::NothingLeft,
                 RunWait::Work => {}
@@ -131,13 +132,13 @@ enum RunWait {
     Work,
     /// Background work, after the answer.
     Background,
-    /// A quota, whoever of the tree has met it.
+    /// A quota that any task of the tree has run into.
     Quota,
-    /// What only a person can change, such as the key.
+    /// A condition that only a person can change, such as an invalid API key.
     Person,
-    /// Nothing: it is over.
+    /// Nothing: the run is over.
     Nothing,
-    /// Nothing: it cannot go on.
+    /// Nothing: the run cannot continue.
     Paused,
 }
 
@@ -146,7 +147,7 @@ impl RunWait {
         if status.paused.is_some() {
             return RunWait::Paused;
         }
-        // The root rests, and is about to be told to go on.
+        // The root is idle, but about to be told to continue.
         if status.continuation_due {
             return RunWait::Work;
         }
@@ -164,18 +165,19 @@ impl RunWait {
         }
     }
 
-    async fn deadline(self, look: Instant, quota: Duration) {
+    async fn deadline(self, check_at: Instant, quota_wait: Duration) {
         let wait = match self {
             RunWait::Work => return std::future::pending().await,
-            RunWait::Background => look.saturating_duration_since(Instant::now()),
-            RunWait::Quota => quota,
+            RunWait::Background => check_at.saturating_duration_since(Instant::now()),
+            RunWait::Quota => quota_wait,
             RunWait::Nothing | RunWait::Paused | RunWait::Person => return,
         };
         tokio::time::sleep(wait).await;
     }
 }
 
-/// The first interrupt stops the turn, the second everything; being told to end leaves the session resumable.
+/// The first interrupt stops all work and waits for its end, the second ends the run at once; an end signal leaves the
+/// session resumable.
 async fn handle_signal(
     signal: RunSignal,
     session: &Session,
@@ -196,7 +198,7 @@ async fn handle_signal(
     }
 }
 
-/// Leaves the session and reads what its end brought.
+/// Leaves the session and applies its last events.
 async fn leave_session(
     session: Session,
     ended: RunEnd,
@@ -206,20 +208,20 @@ async fn leave_session(
     screen: &mut RunScreen<'_>,
 ) -> Result<RunSummary, CliError> {
     report.ended = ended;
-    // What the supervisor met comes first: it knows best what became of the file.
+    // Prefer the supervisor's error: it describes the state of the file best.
     report.paused = status.borrow().paused.clone().or(report.paused);
     report.parked = status.borrow().parked;
-    let left = session.leave().await;
-    while let Ok(Some(live @ BusMessage::Event(_))) =
+    let leave_result = session.leave().await;
+    while let Ok(Some(message @ BusMessage::Event(_))) =
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
     {
-        report.apply(&live);
-        screen.handle_live(&live);
+        report.apply(&message);
+        screen.handle_message(&message);
     }
-    // The file is gone, and its end cannot be written: that says more than what could not be read of it.
-    if let Err(error @ StoreError::Removed { .. }) = &left {
+    // Report that the file was removed, not the read error that follows from it.
+    if let Err(error @ StoreError::Removed { .. }) = &leave_result {
         report.pause(error.clone());
     }
-    report.read_totals(left)?;
+    report.read_totals(leave_result)?;
     Ok(report)
 }

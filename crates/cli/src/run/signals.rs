@@ -1,15 +1,15 @@
-//! What the terminal and the machine ask of a run.
+//! Signals that a run handles.
 
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::CliError;
 
-/// What was asked.
+/// A request from a signal or from the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunSignal {
-    /// Stop what you are doing.
+    /// Stop the current work.
     Interrupt,
-    /// Come to an end.
+    /// End the run.
     End,
 }
 

@@ -1,4 +1,4 @@
-//! A prompt that is a slash command.
+//! Prompts that are slash commands.
 
 use std::path::Path;
 
@@ -12,36 +12,36 @@ use crate::error::CliError;
 use crate::setup::Setup;
 use crate::{print, sessions, setup};
 
-/// What becomes of a prompt.
+/// The outcome of dispatching a prompt.
 #[derive(Debug)]
 pub(super) enum SlashPromptOutcome {
-    /// It is for the model.
+    /// It is a message for the model.
     Message(Box<SendParams>),
-    /// It is done, and what it began goes on.
+    /// It is done and has started work.
     WorkStarted,
     /// It is done, and nothing is left to do.
     Finished(SlashEffect),
 }
 
-/// Whether what a command did is worth a session.
+/// Whether a command changed the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlashEffect {
     /// It changed the session.
     ChangedSession,
-    /// It only told something; a session that was begun for it goes with it.
+    /// It only printed a text; a session created for it is removed.
     TextOnly,
 }
 
-/// What there is to know of a prompt before a model is chosen and anything is begun for it.
+/// The result of looking at a prompt before a model is chosen or a session is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PromptPreview {
-    /// It takes a session.
+    /// It needs a session.
     Session,
-    /// It only asks for this.
+    /// It only prints this text.
     Text(String),
 }
 
-/// Looks at a prompt; fails when it is a command that cannot be run here.
+/// Previews a prompt; fails if it is a command that cannot run here.
 pub(super) fn preview_prompt(
     setup: &Setup,
     args: &RunArgs,
@@ -59,15 +59,15 @@ pub(super) fn preview_prompt(
         SlashLookup::NotACommand => Ok(PromptPreview::Session),
         SlashLookup::Command(found) if found.name() == "help" => Ok(PromptPreview::Text(registry.help())),
         SlashLookup::Command(found) if found.terminal_command().is_some() => {
-            Err(CliError::usage(format!("/{} is for a dialogue at a terminal", found.name()))
-                .with_hint("`bosun` without -p begins one; --model and --resume say the same for a run"))
+            Err(CliError::usage(format!("/{} works only in a conversation at a terminal", found.name()))
+                .with_hint("`bosun` without -p starts one; for a run, use --model and --resume"))
         }
         SlashLookup::Command(_) => Ok(PromptPreview::Session),
         SlashLookup::Unavailable(outcome) => Err(failure(&outcome)),
     }
 }
 
-/// Does what a prompt asks for if it is a command.
+/// Dispatches a prompt, which may be a command.
 pub(super) async fn dispatch_slash(
     session: &Session,
     message: SendParams,
@@ -100,12 +100,12 @@ pub(super) async fn dispatch_slash(
     }
 }
 
-/// Leaves a session in which nothing was said. One that was begun for a command that only told something is removed:
+/// Leaves a session without a message. A session created for a command that only printed a text is removed, since
 /// `--continue` would find it.
-pub(super) async fn leave_session(session: Session, start: SessionStart, trace: SlashEffect) -> Result<(), CliError> {
+pub(super) async fn leave_session(session: Session, start: SessionStart, effect: SlashEffect) -> Result<(), CliError> {
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await?;
-    match (start, trace) {
+    match (start, effect) {
         (SessionStart::New | SessionStart::Fork(_), SlashEffect::TextOnly) => Ok(sessions::remove(&home, id)?),
         (SessionStart::New | SessionStart::Fork(_) | SessionStart::Resume(_), SlashEffect::ChangedSession)
         | (SessionStart::Resume(_), SlashEffect::TextOnly) => Ok(()),
@@ -113,8 +113,9 @@ pub(super) async fn leave_session(session: Session, start: SessionStart, trace: 
 }
 
 fn failure(outcome: &SlashOutcome) -> CliError {
-    let words = outcome.complaint().unwrap_or_else(|| "that is for a dialogue at a terminal".into());
-    CliError::usage(words).with_hint("`bosun -p /help` lists every command; begin with a blank to say it to the model")
+    let message = outcome.refusal().unwrap_or_else(|| "this command needs a conversation at a terminal".into());
+    CliError::usage(message)
+        .with_hint("`bosun -p /help` lists all commands; start with a space to send it to the model")
 }
 
 pub(super) fn print_text(text: &str, format: OutputFormat) {

@@ -1,4 +1,4 @@
-//! What a session used and cost in all.
+//! The total usage and cost of a session.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,22 @@ use store::{SessionReader, StoreError};
 use crate::money::Money;
 use crate::{print, setup};
 
-/// What a session used and cost in all.
+/// The total usage and cost of a session.
 #[derive(Debug)]
 pub(crate) struct SessionUsageSummary {
     pub(super) view: SessionView,
     pub(super) models: UsedModels,
-    /// What questions without an answer are counted as.
+    /// The cost counted for requests without an answer.
     unanswered_cost: Cost,
 }
 
-/// The models that took part.
+/// The models that were used.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsedModels {
-    /// As they were asked for.
+    /// The requested names.
     asked: BTreeSet<String>,
-    /// As their providers named them.
+    /// The names their providers reported.
     answered: BTreeSet<String>,
 }
 
@@ -53,7 +53,7 @@ impl SessionUsageSummary {
         Money::new(self.view.spent.micros, self.view.priced)
     }
 
-    /// All of it in one line. Scripts and recordings cost nothing, so there is none for them unless a budget holds.
+    /// The totals in one line. Scripts and recordings cost nothing, so they have none unless there is a budget.
     pub(crate) fn summary_line(&self) -> Option<String> {
         let SessionView { model, budget, turns, usage, .. } = &self.view;
         let free = model.split_once('/').is_some_and(|(provider, _)| setup::is_file_provider(provider));
@@ -72,7 +72,7 @@ impl SessionUsageSummary {
         );
         if self.unanswered_cost.tokens > 0 {
             line +=
-                &format!("; {} tokens more are counted for questions without an answer", self.unanswered_cost.tokens);
+                &format!("; {} more tokens are counted for requests without an answer", self.unanswered_cost.tokens);
         }
         Some(print::sanitize(&line))
     }

@@ -1,4 +1,4 @@
-//! `bosun sdk install`: links to this program, under the names that it knows its adapters by.
+//! `bosun sdk install`: creates links to this program under the names of its adapters.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// The names of adapters.
+/// The program names of the adapters.
 const PROGRAM_NAMES: [&str; 2] = ["bosun-claude", "bosun-copilot"];
 
-/// Makes the links, and says how SDKs are told of them.
+/// Creates the links, and prints how to pass them to the SDKs.
 pub(super) fn install(folder: &Path, json: bool) -> Result<CommandExit, CliError> {
     let program = std::env::current_exe()?;
     let unusable = |error: io::Error| {
@@ -21,13 +21,13 @@ pub(super) fn install(folder: &Path, json: bool) -> Result<CommandExit, CliError
     };
     fs::create_dir_all(folder).map_err(unusable)?;
     let folder = folder.canonicalize().map_err(unusable)?;
-    let made =
+    let links =
         PROGRAM_NAMES.map(|name| link(&program, folder.join(name))).into_iter().collect::<Result<Vec<_>, _>>()?;
     match json {
-        true => print::json(&json!({ "claude": made[0], "copilot": made[1] })),
+        true => print::json(&json!({ "claude": links[0], "copilot": links[1] })),
         false => {
-            print::row(made[0].display());
-            print::row(made[1].display());
+            print::row(links[0].display());
+            print::row(links[1].display());
             print::note("give the first to the Claude Agent SDKs as pathToClaudeCodeExecutable or cli_path,");
             print::note("and the second to the Copilot SDKs as COPILOT_CLI_PATH or as the path of their connection");
         }
@@ -35,13 +35,13 @@ pub(super) fn install(folder: &Path, json: bool) -> Result<CommandExit, CliError
     Ok(CommandExit::Success)
 }
 
-/// Makes one link. A link of ours is made anew; anything else that is in the way stays.
+/// Creates one link. Replaces an existing link; any other file in the way stays.
 fn link(program: &Path, at: PathBuf) -> Result<PathBuf, CliError> {
-    let refused = |error: io::Error| CliError::failed(format!("cannot make {}: {error}", at.display()));
+    let refused = |error: io::Error| CliError::failed(format!("cannot create {}: {error}", at.display()));
     match fs::symlink_metadata(&at) {
         Ok(found) if found.is_symlink() => fs::remove_file(&at).map_err(refused)?,
         Ok(_) => {
-            return Err(CliError::usage(format!("{} is there already, and is not a link", at.display()))
+            return Err(CliError::usage(format!("{} already exists and is not a link", at.display()))
                 .with_hint("move it away, or choose another folder"));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

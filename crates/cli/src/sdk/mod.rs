@@ -1,4 +1,4 @@
-//! `bosun sdk`: programs that use other agents' SDKs are served here.
+//! `bosun sdk`: serves programs that use the SDKs of other agents.
 
 mod install;
 mod session_host;
@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 
-/// The family whose program this process was started as, by its own name: `bosun-claude` or `bosun-copilot`.
+/// The SDK family of the name that this process was started as: `bosun-claude` or `bosun-copilot`.
 pub(crate) fn family_of_program(program: &OsStr) -> Option<SdkFamily> {
     match Path::new(program).file_name()?.to_str()? {
         "bosun-claude" => Some(SdkFamily::Claude),
@@ -26,7 +26,7 @@ pub(crate) fn family_of_program(program: &OsStr) -> Option<SdkFamily> {
     }
 }
 
-/// The command line of an adapter that goes by its own name.
+/// The equivalent command line of an adapter started by its own name.
 pub(crate) fn adapter_command_line(
     family: SdkFamily,
     rest: impl Iterator<Item = OsString>,
@@ -66,10 +66,10 @@ async fn serve(args: AdapterArgs) -> Result<CommandExit, CliError> {
     })
 }
 
-/// The provider that the environment gives to sessions of the Copilot SDKs.
+/// The provider that the environment configures for sessions of the Copilot SDKs.
 fn own_provider(found: CopilotProvider) -> Result<ClientProvider, CliError> {
     let CopilotProvider { base_url, kind, key, bearer, model } = found;
-    let offer = CopilotProviderParams {
+    let params = CopilotProviderParams {
         base_url,
         kind,
         api_key: key,
@@ -77,5 +77,5 @@ fn own_provider(found: CopilotProvider) -> Result<ClientProvider, CliError> {
         model_id: model,
         ..CopilotProviderParams::default()
     };
-    offer.into_provider().map_err(|why| CliError::usage(format!("COPILOT_PROVIDER_*: {why}")))
+    params.into_provider().map_err(|why| CliError::usage(format!("COPILOT_PROVIDER_*: {why}")))
 }

@@ -1,4 +1,4 @@
-//! Opens sessions for adapters, with the same settings that a run from the command line would have.
+//! Opens sessions for adapters, with the settings that a run from the command line would have.
 
 use std::path::Path;
 
@@ -25,18 +25,18 @@ impl LocalSessionHost {
         LocalSessionHost { setup, provider: None }
     }
 
-    /// The same, with a provider for sessions whose client brings none.
+    /// Sets the provider of sessions whose client brings none.
     pub(crate) fn with_provider(self, provider: Option<ClientProvider>) -> LocalSessionHost {
         LocalSessionHost { provider, ..self }
     }
 
-    async fn open_session(&self, order: OpenRequest) -> Result<Session, CliError> {
-        let OpenRequest { start, id, cwd, flags, client_extensions: extensions, provider } = order;
-        let words = std::iter::once("bosun".to_owned()).chain(flags);
-        let mut args = CliArgs::try_parse_from(words).map_err(|error| CliError::usage(error.to_string()))?.run;
+    async fn open_session(&self, request: OpenRequest) -> Result<Session, CliError> {
+        let OpenRequest { start, id, cwd, flags, client_extensions: extensions, provider } = request;
+        let command_line = std::iter::once("bosun".to_owned()).chain(flags);
+        let mut args = CliArgs::try_parse_from(command_line).map_err(|error| CliError::usage(error.to_string()))?.run;
         args.directory = cwd.or(args.directory);
         args.quiet = true;
-        let before = match start {
+        let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
                 Some(SessionReader::open(&self.setup.home, id)?.session_view()?)
@@ -44,9 +44,9 @@ impl LocalSessionHost {
         };
         let provider = provider.or_else(|| self.provider.clone());
         if let Some(provider) = &provider {
-            args.model = Some(client_model(provider, &args, before.as_ref())?);
+            args.model = Some(client_model(provider, &args, previous.as_ref())?);
         }
-        let mut settings = self.setup.settings_with_provider(&args, before.as_ref(), provider)?;
+        let mut settings = self.setup.settings_with_provider(&args, previous.as_ref(), provider)?;
         settings.id = id;
         settings.client_extensions = extensions;
         Ok(Session::open(settings, start).await?)
@@ -54,12 +54,12 @@ impl LocalSessionHost {
 
     fn list_agents_and_models(&self, cwd: Option<&Path>) -> Result<HostCatalog, CliError> {
         let args = CliArgs::try_parse_from(["bosun"]).map_err(|error| CliError::usage(error.to_string()))?.run;
-        let staffing =
+        let agents =
             self.setup.folder_agents(&args.permissions, &args.definitions, args.flag_settings()?, &folder(cwd)?)?;
         Ok(HostCatalog {
-            agents: staffing.catalog.agents.iter().map(AgentView::from).collect(),
-            models: staffing.models.available(),
-            model: staffing.model,
+            agents: agents.catalog.agents.iter().map(AgentView::from).collect(),
+            models: agents.models.available(),
+            model: agents.model,
         })
     }
 }
@@ -73,8 +73,8 @@ impl SessionHost for LocalSessionHost {
         self.list_agents_and_models(cwd).map_err(refusal)
     }
 
-    fn open(&self, order: OpenRequest) -> OpenSessionFuture<'_> {
-        Box::pin(async move { self.open_session(order).await.map_err(refusal) })
+    fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {
+        Box::pin(async move { self.open_session(request).await.map_err(refusal) })
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -82,18 +82,18 @@ impl SessionHost for LocalSessionHost {
     }
 }
 
-/// The model of a client's own provider, by the name that it is asked for and kept by.
-fn client_model(provider: &ClientProvider, args: &RunArgs, before: Option<&SessionView>) -> Result<String, CliError> {
-    let own = |spec: &str| spec.split_once('/').filter(|(place, _)| *place == ClientProvider::NAME).is_some();
-    let before = before.map(|before| before.model.clone()).filter(|spec| own(spec));
-    let wanted = provider.model.clone().or_else(|| args.model.clone()).or(before);
-    let wanted = wanted.ok_or_else(|| CliError::usage("the client's provider has no model; name one as `model`"))?;
-    Ok(if own(&wanted) { wanted } else { format!("{}/{wanted}", ClientProvider::NAME) })
+/// The model of a client's own provider, with the provider's prefix.
+fn client_model(provider: &ClientProvider, args: &RunArgs, previous: Option<&SessionView>) -> Result<String, CliError> {
+    let has_prefix = |spec: &str| spec.split_once('/').is_some_and(|(provider, _)| provider == ClientProvider::NAME);
+    let previous = previous.map(|previous| previous.model.clone()).filter(|spec| has_prefix(spec));
+    let model = provider.model.clone().or_else(|| args.model.clone()).or(previous);
+    let model = model.ok_or_else(|| CliError::usage("the client's provider has no model; name one as `model`"))?;
+    Ok(if has_prefix(&model) { model } else { format!("{}/{model}", ClientProvider::NAME) })
 }
 
 fn refusal(failure: CliError) -> OpenRefusal {
-    let (words, hint) = failure.into_message_and_hint();
-    OpenRefusal { words, hint }
+    let (message, hint) = failure.into_message_and_hint();
+    OpenRefusal { words: message, hint }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What must hold after a run, whoever was killed in it and when: judged by the log, by the lines that commands left on
-//! the witness, and by the recording of what the model was asked.
+//! Audits a run after its processes were killed: checks the log, the witness file that commands appended to, and the
+//! recording of the model requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::logged_session::{LoggedSession, LoggedTask};
 use super::workload::Workload;
 
-/// Everything that a run left.
+/// Everything that a run produced.
 #[derive(Debug)]
 pub(super) struct RunArtifacts {
     pub(super) log: Vec<Envelope>,
@@ -20,13 +20,13 @@ pub(super) struct RunArtifacts {
     pub(super) deaths: Vec<OwnerDeath>,
     pub(super) witness: String,
     pub(super) recording: String,
-    /// What hooks were told, a line each.
+    /// The hook input, one line per call.
     pub(super) hook_lines: String,
-    /// How many processes were left.
+    /// The number of remaining processes.
     pub(super) strays: usize,
 }
 
-/// What was there when an owner died.
+/// The state at the death of an owner.
 #[derive(Debug)]
 pub(super) struct OwnerDeath {
     pub(super) log: Vec<Envelope>,
@@ -34,7 +34,7 @@ pub(super) struct OwnerDeath {
     pub(super) recorded: usize,
 }
 
-/// One thing that is not as it must be.
+/// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AuditFault {
@@ -42,30 +42,30 @@ pub(super) struct AuditFault {
     pub(super) words: String,
 }
 
-/// In which way.
+/// The kind of violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum AuditFaultKind {
-    /// An agent did not do its work to the end.
+    /// An agent did not finish its work.
     Lost,
-    /// A result, message or answer came twice, or never.
+    /// A result, message or answer arrived twice or never.
     Delivery,
-    /// A turn that was durable was asked again.
+    /// A durable turn was requested again.
     RepeatedTurn,
-    /// A call had its effect twice.
+    /// A call took effect twice.
     RepeatedCall,
-    /// A process lived on.
+    /// A process was left running.
     Stray,
     /// A start or stop of an activation has no counterpart.
     Unpaired,
-    /// A record says what is not so.
+    /// A record is wrong.
     Untrue,
 }
 
-/// Everything that is not as it must be.
-pub(super) fn audit_run(workload: Workload, remains: &RunArtifacts) -> Vec<AuditFault> {
-    let history = LoggedSession::read(&remains.log);
-    let mut audit = RunAudit { workload, artifacts: remains, history, faults: Vec::new() };
+/// Returns all violated invariants.
+pub(super) fn audit_run(workload: Workload, artifacts: &RunArtifacts) -> Vec<AuditFault> {
+    let history = LoggedSession::read(&artifacts.log);
+    let mut audit = RunAudit { workload, artifacts, history, faults: Vec::new() };
     audit.check_log();
     audit.check_agents();
     audit.check_mail();
@@ -77,7 +77,7 @@ pub(super) fn audit_run(workload: Workload, remains: &RunArtifacts) -> Vec<Audit
     audit.faults
 }
 
-/// The activations that hooks were told of, by agent and number.
+/// The activations that hooks saw, by agent and number.
 #[derive(Debug, Default)]
 struct HookedActivations {
     starts: BTreeSet<(String, u64)>,
@@ -86,18 +86,18 @@ struct HookedActivations {
 
 impl HookedActivations {
     fn read(lines: &str) -> HookedActivations {
-        let mut told = HookedActivations::default();
+        let mut seen = HookedActivations::default();
         for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             let ids = &line["bosun"];
             let (Some(agent), Some(activation)) = (ids["agent"].as_str(), ids["activation"].as_u64()) else { continue };
-            let one = (agent.to_owned(), activation);
+            let key = (agent.to_owned(), activation);
             match ids["event"].as_str() {
-                Some("subagentStart") => told.starts.insert(one),
-                Some("subagentStop") => told.stops.insert(one),
+                Some("subagentStart") => seen.starts.insert(key),
+                Some("subagentStop") => seen.stops.insert(key),
                 Some(_) | None => false,
             };
         }
-        told
+        seen
     }
 }
 
@@ -113,7 +113,7 @@ impl RunAudit<'_> {
         self.faults.push(AuditFault { kind, words });
     }
 
-    /// What was durable at a death is still there, and nothing is missing in between.
+    /// All events that were durable at a death are still in the log, and it has no gaps.
     fn check_log(&mut self) {
         let log = &self.artifacts.log;
         if !log.iter().map(|envelope| envelope.seq).eq(1..=log.len() as u64) {
@@ -121,21 +121,21 @@ impl RunAudit<'_> {
         }
         for (n, death) in self.artifacts.deaths.iter().enumerate() {
             if !log.starts_with(&death.log) {
-                self.add_fault(AuditFaultKind::Untrue, format!("what was durable at death {} is not kept", n + 1));
+                self.add_fault(AuditFaultKind::Untrue, format!("durable events are missing since death {}", n + 1));
             }
         }
     }
 
-    /// Every agent has done its work and rests.
+    /// Every agent has finished its work and is idle.
     fn check_agents(&mut self) {
         let expected: Vec<_> = self.workload.expected().chain([("/root".into(), Workload::ANSWER.into())]).collect();
-        for (path, words) in expected {
-            let Some((id, past)) = self.history.task_at(&path) else {
+        for (path, answer) in expected {
+            let Some((id, task)) = self.history.task_at(&path) else {
                 self.add_fault(AuditFaultKind::Lost, format!("{path} was never started"));
                 continue;
             };
-            let ended = matches!(past.last_ending(), Some((TaskOutcome::Completed, text)) if *text == words);
-            let ending = past.last_ending().cloned();
+            let ended = matches!(task.last_ending(), Some((TaskOutcome::Completed, text)) if *text == answer);
+            let ending = task.last_ending().cloned();
             let state = self.artifacts.tasks.iter().find(|view| view.id == id).map(|view| view.state.clone());
             if !ended || state != Some(TaskState::Idle) {
                 self.add_fault(AuditFaultKind::Lost, format!("{path} is {state:?} and ended with {ending:?}"));
@@ -145,61 +145,61 @@ impl RunAudit<'_> {
             match view.state {
                 TaskState::Idle | TaskState::Finished { .. } => {}
                 TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => {
-                    let words = format!("{} is {:?} though nobody runs it", view.path, view.state);
+                    let words = format!("{} is {:?} although no process runs it", view.path, view.state);
                     self.faults.push(AuditFault { kind: AuditFaultKind::Untrue, words });
                 }
             }
         }
     }
 
-    /// All mail is read once or expired; every result of the root's background agents is mail once, no other is.
+    /// All mail was read once or expired; each result of the root's background agents was sent once, and no other.
     fn check_mail(&mut self) {
         let mut results: BTreeMap<_, u32> = BTreeMap::new();
         let mut faults = Vec::new();
-        for (mail, post) in &self.history.mail {
-            if post.delivered + post.expired != 1 {
-                let to = self.history.tasks.get(&post.to).map_or("?", |past| past.path.as_str());
+        for (mail, mail_state) in &self.history.mail {
+            if mail_state.delivered + mail_state.expired != 1 {
+                let to = self.history.tasks.get(&mail_state.to).map_or("?", |task| task.path.as_str());
                 faults.push(format!(
                     "{mail} to {to} was delivered {} and expired {} times",
-                    post.delivered, post.expired
+                    mail_state.delivered, mail_state.expired
                 ));
             }
-            if let Some(result) = post.result {
+            if let Some(result) = mail_state.result {
                 *results.entry(result).or_default() += 1;
             }
         }
-        for (id, past) in &self.history.tasks {
-            let wanted = u32::from(past.depth == 1 && past.background);
-            for (activation, stay) in &past.activations {
+        for (id, task) in &self.history.tasks {
+            let expected = u32::from(task.depth == 1 && task.background);
+            for (activation, run) in &task.activations {
                 let sent = results.get(&(*id, *activation)).copied().unwrap_or(0);
-                // Whoever stops an agent may have no use for its result.
-                let stopped = past.path == Workload::DOOMED;
-                if !stay.endings.is_empty() && sent != wanted && !(stopped && sent == 0) {
-                    faults.push(format!("the result of {} {activation:?} was sent {sent} times", past.path));
+                // An agent that stops another may not need its result.
+                let stopped = task.path == Workload::STOPPED_AGENT;
+                if !run.endings.is_empty() && sent != expected && !(stopped && sent == 0) {
+                    faults.push(format!("the result of {} {activation:?} was sent {sent} times", task.path));
                 }
             }
         }
         faults.into_iter().for_each(|words| self.add_fault(AuditFaultKind::Delivery, words));
     }
 
-    /// Every call has one answer; one that was done left its line once, any other at most once.
+    /// Every call has one answer. A completed call left its line once, any other at most once.
     fn check_calls(&mut self) {
         let mut lines: BTreeMap<&str, u32> = BTreeMap::new();
         self.artifacts.witness.lines().for_each(|line| *lines.entry(line).or_default() += 1);
         let witnessed = self.workload.calls();
         let mut faults = Vec::new();
-        for past in self.history.tasks.values() {
-            for ((turn, call), answers) in &past.calls {
+        for task in self.history.tasks.values() {
+            for ((turn, call), answers) in &task.calls {
                 let [answer] = answers[..] else {
-                    let words = format!("{call} of turn {turn} of {} was answered {} times", past.path, answers.len());
+                    let words = format!("{call} of turn {turn} of {} was answered {} times", task.path, answers.len());
                     faults.push((AuditFaultKind::Delivery, words));
                     continue;
                 };
-                if !witnessed.contains(&(past.path.clone(), call.clone())) {
+                if !witnessed.contains(&(task.path.clone(), call.clone())) {
                     continue;
                 }
-                let times = lines.get(format!("{} {call}", past.path).as_str()).copied().unwrap_or(0);
-                let said = match answer {
+                let times = lines.get(format!("{} {call}", task.path).as_str()).copied().unwrap_or(0);
+                let is_consistent = match answer {
                     ToolResultStatus::Done => times == 1,
                     ToolResultStatus::Interrupted => times <= 1,
                     ToolResultStatus::Refused
@@ -207,16 +207,16 @@ impl RunAudit<'_> {
                     | ToolResultStatus::Broken
                     | ToolResultStatus::Cancelled => false,
                 };
-                if !said {
+                if !is_consistent {
                     let kind = if times > 1 { AuditFaultKind::RepeatedCall } else { AuditFaultKind::Untrue };
-                    faults.push((kind, format!("{call} of {} is {answer:?} and ran {times} times", past.path)));
+                    faults.push((kind, format!("{call} of {} is {answer:?} and ran {times} times", task.path)));
                 }
             }
         }
         faults.into_iter().for_each(|(kind, words)| self.add_fault(kind, words));
     }
 
-    /// After a death, no model is asked for a turn whose answer was durable.
+    /// After a death, no turn with a durable answer is requested again.
     fn check_turns(&mut self) {
         let mut faults = Vec::new();
         for (n, death) in self.artifacts.deaths.iter().enumerate() {
@@ -227,28 +227,28 @@ impl RunAudit<'_> {
             for line in later.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
                 let (Some(path), Some(turn)) = (line["path"].as_str(), line["turn"].as_u64()) else { continue };
                 if durable.get(path).is_some_and(|answers| turn <= u64::from(*answers)) {
-                    faults.push(format!("turn {turn} of {path} was asked again after death {}", n + 1));
+                    faults.push(format!("turn {turn} of {path} was requested again after death {}", n + 1));
                 }
             }
         }
         faults.into_iter().for_each(|words| self.add_fault(AuditFaultKind::RepeatedTurn, words));
     }
 
-    /// Every activation ended once; hooks were told of the start and the stop of each agent's, once in the log.
+    /// Every activation ended once, and the log has one start and one stop hook run for each agent's activation.
     fn check_activations(&mut self) {
         let mut faults = Vec::new();
-        for past in self.history.tasks.values() {
-            for (activation, stay) in &past.activations {
-                let name = format!("{activation:?} of {}", past.path);
-                if stay.endings.len() != 1 {
-                    faults.push((AuditFaultKind::Untrue, format!("{name} ended {} times", stay.endings.len())));
+        for task in self.history.tasks.values() {
+            for (activation, run) in &task.activations {
+                let name = format!("{activation:?} of {}", task.path);
+                if run.endings.len() != 1 {
+                    faults.push((AuditFaultKind::Untrue, format!("{name} ended {} times", run.endings.len())));
                 }
-                // Whoever is stopped before its start was told has nothing to be told of.
-                let stopped = past.path == Workload::DOOMED && stay.start_hook_runs == 0;
-                let wanted = u32::from(past.depth > 0 && !stopped);
-                if (stay.start_hook_runs, stay.stop_hook_runs) != (wanted, wanted) {
-                    let words =
-                        format!("{name} was greeted {} and parted {} times", stay.start_hook_runs, stay.stop_hook_runs);
+                // An activation stopped before its start hooks has no hook runs.
+                let stopped = task.path == Workload::STOPPED_AGENT && run.start_hook_runs == 0;
+                let expected = u32::from(task.depth > 0 && !stopped);
+                let (starts, stops) = (run.start_hook_runs, run.stop_hook_runs);
+                if (starts, stops) != (expected, expected) {
+                    let words = format!("{name} ran start hooks {starts} times and stop hooks {stops} times");
                     faults.push((AuditFaultKind::Unpaired, words));
                 }
             }
@@ -256,30 +256,31 @@ impl RunAudit<'_> {
         faults.into_iter().for_each(|(kind, words)| self.add_fault(kind, words));
     }
 
-    /// Whatever hooks were told began, they were told ended, and it is what the log says.
+    /// Every start that hooks saw has a stop, as in the log.
     fn check_hooks(&mut self) {
-        let told = HookedActivations::read(&self.artifacts.hook_lines);
-        let of = |(id, past): (&TaskId, &LoggedTask)| {
-            let parted = past.activations.iter().filter(|(_, stay)| stay.stop_hook_runs > 0);
-            parted.map(|(activation, _)| (id.to_string(), u64::from(activation.0))).collect::<Vec<_>>()
+        let seen = HookedActivations::read(&self.artifacts.hook_lines);
+        let stopped = |(id, task): (&TaskId, &LoggedTask)| {
+            let activations = task.activations.iter().filter(|(_, run)| run.stop_hook_runs > 0);
+            activations.map(|(activation, _)| (id.to_string(), u64::from(activation.0))).collect::<Vec<_>>()
         };
-        let logged: BTreeSet<_> = self.history.tasks.iter().flat_map(of).collect();
-        let doomed = self.history.task_at(Workload::DOOMED).map(|(id, _)| id.to_string());
-        let differs = |(id, activation): &(String, u64)| {
+        let logged: BTreeSet<_> = self.history.tasks.iter().flat_map(stopped).collect();
+        let doomed = self.history.task_at(Workload::STOPPED_AGENT).map(|(id, _)| id.to_string());
+        let describe = |(id, activation): &(String, u64)| {
             let path = self.history.tasks.iter().find(|(task, _)| task.to_string() == *id);
-            let path = path.map_or("an agent that is not in the log", |(_, past)| &past.path);
+            let path = path.map_or("an agent that is not in the log", |(_, task)| &task.path);
             format!("{path}, activation {activation}")
         };
-        let unstopped = told.starts.difference(&told.stops).filter(|(id, _)| Some(id) != doomed.as_ref());
-        let mut faults: Vec<String> = unstopped.map(|one| format!("no stop was told of {}", differs(one))).collect();
-        faults.extend(told.stops.difference(&told.starts).map(|one| format!("no start was told of {}", differs(one))));
-        faults.extend(logged.difference(&told.stops).map(|one| format!("hooks never heard of {}", differs(one))));
+        let unstopped = seen.starts.difference(&seen.stops).filter(|(id, _)| Some(id) != doomed.as_ref());
+        let mut faults: Vec<String> = unstopped.map(|key| format!("hooks saw no stop of {}", describe(key))).collect();
+        let unstarted = seen.stops.difference(&seen.starts);
+        faults.extend(unstarted.map(|key| format!("hooks saw no start of {}", describe(key))));
+        faults.extend(logged.difference(&seen.stops).map(|key| format!("hooks never saw {}", describe(key))));
         faults.into_iter().for_each(|words| self.add_fault(AuditFaultKind::Unpaired, words));
     }
 
     fn check_processes(&mut self) {
         if self.artifacts.strays > 0 {
-            self.add_fault(AuditFaultKind::Stray, format!("{} processes live on", self.artifacts.strays));
+            self.add_fault(AuditFaultKind::Stray, format!("{} processes are still running", self.artifacts.strays));
         }
     }
 }

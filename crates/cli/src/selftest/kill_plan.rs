@@ -1,4 +1,4 @@
-//! When a run's owners are killed.
+//! Decides when the owner processes of a run are killed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use super::rng::SplitMixRng;
 
-/// About how many events an agent brings.
+/// The approximate number of events per agent.
 const EVENTS_PER_AGENT: u64 = 18;
 
-/// Even the last owner brings some, since it adopts the session.
+/// The minimum number of events of an owner: even the last one adopts the session.
 const MIN_EVENTS: u64 = 10;
 
-/// Most owners of one run that are killed.
+/// The maximum number of kills per run.
 const MAX_KILLS: u64 = 3;
 
-/// Longest an owner lives before a kill by time.
+/// The maximum lifetime of an owner before a timed kill.
 const MAX_LIFE_MS: u64 = 2_500;
 
-/// What only the log of an adopted session holds.
+/// Event types that occur only in adopted sessions.
 const ADOPTION_EVENTS: [&str; 3] = ["sessionAdopted", "taskInterrupted", "taskRequeued"];
 
-/// The kills of one run, one for each owner; the last owner lives.
+/// The kills of one run, one per owner; the last owner survives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KillPlan {
-    /// What it came from.
+    /// The seed it was generated from.
     pub(super) seed: u64,
     pub(super) kills: Vec<KillPoint>,
 }
@@ -32,49 +32,49 @@ pub(super) struct KillPlan {
 /// When an owner is killed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KillPoint {
-    /// At the commit that brings this many events after it began.
+    /// At the commit of this many events after its start.
     Commit { side: CommitSide, events: u64 },
-    /// At the nth commit that holds this kind of event.
+    /// At the nth commit that contains this kind of event.
     Kind { side: CommitSide, kind: String, nth: u64 },
     /// After this time.
     Time(Duration),
 }
 
-/// On which side of a commit.
+/// The side of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitSide {
-    /// Nothing of it is durable.
+    /// Before anything of it is durable.
     Before,
-    /// It is durable, and nobody knows.
+    /// When it is durable but not yet reported.
     After,
 }
 
 impl KillPlan {
-    /// Nobody is killed.
+    /// A plan without kills.
     pub(super) fn without_kills(seed: u64) -> KillPlan {
         KillPlan { seed, kills: Vec::new() }
     }
 
-    /// Up to three owners are killed, each at a moment that the seed chooses.
+    /// A plan with up to three kills at times chosen by the seed.
     pub(super) fn random(seed: u64, agents: u32) -> KillPlan {
-        let mut dice = SplitMixRng::new(seed);
+        let mut rng = SplitMixRng::new(seed);
         let mut left = u64::from(agents) * EVENTS_PER_AGENT;
-        let kills = (0..dice.one_to(MAX_KILLS)).map(|_| {
-            let kill = KillPoint::random(&mut dice, left);
-            // Those who come later find less to do.
+        let kills = (0..rng.one_to(MAX_KILLS)).map(|_| {
+            let kill = KillPoint::random(&mut rng, left);
+            // Later owners have less work left.
             left = left.saturating_sub(kill.events().unwrap_or(left / 2)).max(MIN_EVENTS);
             kill
         });
         KillPlan { seed, kills: kills.collect() }
     }
 
-    /// One plan for each kind of event and side of its commit; `seen` says how often a quiet run has each kind.
+    /// One plan for each kind of event and side of its commit; `seen` counts the kinds in a run without kills.
     pub(super) fn of_kinds(seed: u64, seen: &BTreeMap<String, u64>) -> Vec<KillPlan> {
-        let mut dice = SplitMixRng::new(seed);
+        let mut rng = SplitMixRng::new(seed);
         let mut plans = Vec::new();
         for (kind, times) in seen {
             // A commit may hold many of one kind, so there are fewer commits than events.
-            let nths = [(CommitSide::Before, 1), (CommitSide::After, 1), (CommitSide::Before, dice.one_to(times / 4))];
+            let nths = [(CommitSide::Before, 1), (CommitSide::After, 1), (CommitSide::Before, rng.one_to(times / 4))];
             for (side, nth) in nths.into_iter().take(if times / 4 > 1 { 3 } else { 2 }) {
                 plans.push(vec![KillPoint::Kind { side, kind: kind.clone(), nth }]);
             }
@@ -82,7 +82,7 @@ impl KillPlan {
         let all: u64 = seen.values().sum();
         for kind in ADOPTION_EVENTS {
             for side in [CommitSide::Before, CommitSide::After] {
-                let first = KillPoint::Commit { side: CommitSide::After, events: all / 4 + dice.one_to(all / 2) };
+                let first = KillPoint::Commit { side: CommitSide::After, events: all / 4 + rng.one_to(all / 2) };
                 plans.push(vec![first, KillPoint::Kind { side, kind: kind.into(), nth: 1 }]);
             }
         }
@@ -91,16 +91,16 @@ impl KillPlan {
 }
 
 impl KillPoint {
-    fn random(dice: &mut SplitMixRng, events: u64) -> KillPoint {
-        let side = if dice.one_to(2) == 1 { CommitSide::Before } else { CommitSide::After };
-        if dice.one_to(4) == 1 {
-            KillPoint::Time(Duration::from_millis(dice.one_to(MAX_LIFE_MS)))
+    fn random(rng: &mut SplitMixRng, events: u64) -> KillPoint {
+        let side = if rng.one_to(2) == 1 { CommitSide::Before } else { CommitSide::After };
+        if rng.one_to(4) == 1 {
+            KillPoint::Time(Duration::from_millis(rng.one_to(MAX_LIFE_MS)))
         } else {
-            KillPoint::Commit { side, events: dice.one_to(events) }
+            KillPoint::Commit { side, events: rng.one_to(events) }
         }
     }
 
-    /// How many events it lets happen, if that is known.
+    /// The number of events before the kill, if known.
     fn events(&self) -> Option<u64> {
         match self {
             KillPoint::Commit { events, .. } => Some(*events),
@@ -108,7 +108,7 @@ impl KillPoint {
         }
     }
 
-    /// How the owner is told to kill itself, if it is; `last` is the log's last event before it.
+    /// The fault setting that makes the owner kill itself; `last` is the log's last event before it starts.
     pub(super) fn fault(&self, last: u64) -> Option<String> {
         match self {
             KillPoint::Commit { side, events } => Some(format!("{side}-commit:{}", last + events)),

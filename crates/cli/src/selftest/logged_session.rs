@@ -1,4 +1,4 @@
-//! A session's log, folded by an eye of its own: it shares nothing with the kernel that it watches.
+//! A session's log, folded independently: it shares no code with the kernel that it checks.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use protocol::{
     Activation, ContentBlock, Envelope, Event, MailBody, MailId, TaskId, TaskMode, TaskOutcome, ToolResultStatus,
 };
 
-/// What a log says.
+/// The contents of a log.
 #[derive(Debug, Default)]
 pub(super) struct LoggedSession {
     pub(super) tasks: BTreeMap<TaskId, LoggedTask>,
     pub(super) mail: BTreeMap<MailId, LoggedMail>,
 }
 
-/// What it says of one task.
+/// The events of one task.
 #[derive(Debug, Default)]
 pub(super) struct LoggedTask {
     pub(super) path: String,
-    /// How deep below the root.
+    /// The depth below the root.
     pub(super) depth: u32,
     pub(super) background: bool,
     pub(super) activations: BTreeMap<Activation, LoggedActivation>,
-    /// Its answers from models.
+    /// The number of model answers.
     pub(super) answers: u32,
-    /// Every call that its model made, with the answers to it; an id may come again in a later turn.
+    /// Every call of its model with the answers to it; an id may recur in a later turn.
     pub(super) calls: BTreeMap<(u32, String), Vec<ToolResultStatus>>,
 }
 
-/// What it says of one activation.
+/// The events of one activation.
 #[derive(Debug, Default)]
 pub(super) struct LoggedActivation {
     pub(super) endings: Vec<(TaskOutcome, String)>,
@@ -35,11 +35,11 @@ pub(super) struct LoggedActivation {
     pub(super) stop_hook_runs: u32,
 }
 
-/// What it says of one piece of mail.
+/// The events of one mail.
 #[derive(Debug)]
 pub(super) struct LoggedMail {
     pub(super) to: TaskId,
-    /// The activation whose result it is.
+    /// The activation whose result it carries.
     pub(super) result: Option<(TaskId, Activation)>,
     pub(super) delivered: u32,
     pub(super) expired: u32,
@@ -52,21 +52,21 @@ impl LoggedSession {
         history
     }
 
-    /// The task of a path.
+    /// The task with this path.
     pub(super) fn task_at(&self, path: &str) -> Option<(TaskId, &LoggedTask)> {
-        self.tasks.iter().find(|(_, past)| past.path == path).map(|(id, past)| (*id, past))
+        self.tasks.iter().find(|(_, task)| task.path == path).map(|(id, task)| (*id, task))
     }
 
     fn add(&mut self, id: TaskId, event: &Event) {
         match event {
             Event::TaskCreated(spec) => {
                 let parent = spec.parent.and_then(|parent| self.tasks.get(&parent));
-                let above = parent.map_or("", |parent| &parent.path);
-                let path = format!("{above}/{}", spec.name);
+                let parent_path = parent.map_or("", |parent| &parent.path);
+                let path = format!("{parent_path}/{}", spec.name);
                 let depth = parent.map_or(0, |parent| parent.depth + 1);
-                let past =
+                let task =
                     LoggedTask { path, depth, background: spec.mode == TaskMode::Background, ..LoggedTask::default() };
-                self.tasks.insert(id, past);
+                self.tasks.insert(id, task);
             }
             Event::MailAdmitted { mail, body, .. } => {
                 let result = match body {
@@ -76,20 +76,20 @@ impl LoggedSession {
                 self.mail.insert(*mail, LoggedMail { to: id, result, delivered: 0, expired: 0 });
             }
             Event::MailDelivered { mail } => {
-                mail.iter().for_each(|mail| self.update_mail(*mail, |post| post.delivered += 1))
+                mail.iter().for_each(|id| self.update_mail(*id, |mail| mail.delivered += 1))
             }
-            Event::MailExpired { mail } => self.update_mail(*mail, |post| post.expired += 1),
+            Event::MailExpired { mail } => self.update_mail(*mail, |mail| mail.expired += 1),
             own => {
-                if let Some(past) = self.tasks.get_mut(&id) {
-                    past.add(own);
+                if let Some(task) = self.tasks.get_mut(&id) {
+                    task.add(own);
                 }
             }
         }
     }
 
     fn update_mail(&mut self, mail: MailId, change: impl FnOnce(&mut LoggedMail)) {
-        if let Some(post) = self.mail.get_mut(&mail) {
-            change(post);
+        if let Some(mail_state) = self.mail.get_mut(&mail) {
+            change(mail_state);
         }
     }
 }
@@ -108,11 +108,11 @@ impl LoggedTask {
             Event::StopHooksRan { activation } => self.activation(*activation).stop_hook_runs += 1,
             Event::TurnAnswered { content, .. } => {
                 self.answers += 1;
-                let made = content.iter().filter_map(|block| match block {
+                let calls = content.iter().filter_map(|block| match block {
                     ContentBlock::Call(call) => Some(call.id.0.clone()),
                     ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
                 });
-                self.calls.extend(made.map(|call| ((self.answers, call), Vec::new())));
+                self.calls.extend(calls.map(|call| ((self.answers, call), Vec::new())));
             }
             Event::CallAnswered { call, answer, .. } => {
                 self.calls.entry((self.answers, call.0.clone())).or_default().push(answer.status);
@@ -127,6 +127,6 @@ impl LoggedTask {
 
     /// How its last activation ended.
     pub(super) fn last_ending(&self) -> Option<&(TaskOutcome, String)> {
-        self.activations.values().rev().find_map(|stay| stay.endings.last())
+        self.activations.values().rev().find_map(|activation| activation.endings.last())
     }
 }

@@ -1,7 +1,6 @@
-//! `bosun selftest`: Bosun kills itself in the middle of its work, again and again, and looks whether anything is lost.
+//! `bosun selftest`: kills Bosun in the middle of its work, again and again, and checks that nothing is lost.
 //!
-//! Everything takes place in temporary folders, with a scripted model: nothing of the user's is touched, and nothing is
-//! sent anywhere.
+//! It uses temporary folders and a scripted model: it touches no files of the user and sends nothing over the network.
 
 mod audit;
 mod kill_plan;
@@ -32,22 +31,22 @@ use report::{SelftestRunReport, SelftestTotals};
 use sandbox::SelftestSandbox;
 use workload::Workload;
 
-/// Runs the tests and tells what came of them.
+/// Runs the tests and prints their results.
 pub(crate) fn perform(args: &SelftestArgs) -> Result<CommandExit, CliError> {
     let began = Instant::now();
-    host::sibling::stand_aside()?;
-    let bench = SelftestRunner { env: Env::read(), workload: Workload::of(args.agents) };
+    host::sibling::act_as_user()?;
+    let runner = SelftestRunner { env: Env::read(), workload: Workload::of(args.agents) };
     let seed = args.seed.unwrap_or_else(|| SystemClock.now().0 % 1_000_000);
     let mut runs = Vec::new();
     let plans = if args.events {
-        let (quiet, log) = bench.run(&KillPlan::without_kills(seed))?;
+        let (quiet, log) = runner.run(&KillPlan::without_kills(seed))?;
         quiet.print();
         runs.push(quiet);
         KillPlan::of_kinds(seed, &count_event_kinds(&log))
     } else {
-        (0..u64::from(args.runs)).map(|n| KillPlan::random(seed + n, bench.workload.agents())).collect()
+        (0..u64::from(args.runs)).map(|n| KillPlan::random(seed + n, runner.workload.agents())).collect()
     };
-    runs.extend(bench.run_all(&plans, args.jobs)?);
+    runs.extend(runner.run_all(&plans, args.jobs)?);
     let total = SelftestTotals::of(&runs, began.elapsed().as_secs_f64());
     let faulty: Vec<u64> = runs.iter().filter(|run| !run.faults.is_empty()).map(|run| run.seed).collect();
     if args.json {
@@ -61,15 +60,15 @@ pub(crate) fn perform(args: &SelftestArgs) -> Result<CommandExit, CliError> {
 
 fn verdict(faulty: &[u64], args: &SelftestArgs) -> String {
     match faulty.first() {
-        None => "Everything that was killed went on, and nothing was lost or done twice.".into(),
+        None => "Every killed run was resumed, and nothing was lost or done twice.".into(),
         Some(seed) if args.events => {
-            format!("Something is wrong. Again: bosun selftest --chaos --events --seed {seed}")
+            format!("Faults were found. Reproduce them with: bosun selftest --chaos --events --seed {seed}")
         }
-        Some(seed) => format!("Something is wrong. Again: bosun selftest --chaos --runs 1 --seed {seed}"),
+        Some(seed) => format!("Faults were found. Reproduce them with: bosun selftest --chaos --runs 1 --seed {seed}"),
     }
 }
 
-/// How often a log has each kind of event.
+/// Counts each kind of event in a log.
 fn count_event_kinds(log: &[Envelope]) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     for event in log.iter().filter_map(|envelope| serde_json::to_value(&envelope.entry.event).ok()) {
@@ -78,14 +77,14 @@ fn count_event_kinds(log: &[Envelope]) -> BTreeMap<String, u64> {
     kinds
 }
 
-/// What every run has in common.
+/// The context shared by all runs.
 struct SelftestRunner {
     env: Env,
     workload: Workload,
 }
 
 impl SelftestRunner {
-    /// Runs the plans, so many at once; the reports are in the plans' order.
+    /// Runs the plans, `jobs` at a time; the reports are in the order of the plans.
     fn run_all(&self, plans: &[KillPlan], jobs: u32) -> Result<Vec<SelftestRunReport>, CliError> {
         let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let work = || {
@@ -100,23 +99,23 @@ impl SelftestRunner {
         done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
     }
 
-    /// One run, with its log.
+    /// Runs one plan; returns its report and log.
     fn run(&self, plan: &KillPlan) -> Result<(SelftestRunReport, Vec<Envelope>), CliError> {
         let began = Instant::now();
-        let victim = SelftestSandbox::new(&self.env, self.workload)?;
-        let played = victim.run_plan(plan)?;
-        let mut faults = audit_run(self.workload, &played.artifacts);
-        faults.extend(played.failure.map(|words| AuditFault { kind: AuditFaultKind::Untrue, words }));
+        let sandbox = SelftestSandbox::new(&self.env, self.workload)?;
+        let result = sandbox.run_plan(plan)?;
+        let mut faults = audit_run(self.workload, &result.artifacts);
+        faults.extend(result.failure.map(|words| AuditFault { kind: AuditFaultKind::Untrue, words }));
         let run = SelftestRunReport {
             seed: plan.seed,
             kills: plan.kills.iter().map(ToString::to_string).collect(),
-            killed: played.artifacts.deaths.len(),
+            killed: result.artifacts.deaths.len(),
             agents: self.workload.agents(),
-            events: played.artifacts.log.len(),
+            events: result.artifacts.log.len(),
             seconds: began.elapsed().as_secs_f64(),
-            folder: (!faults.is_empty()).then(|| victim.keep()),
+            folder: (!faults.is_empty()).then(|| sandbox.keep()),
             faults,
         };
-        Ok((run, played.artifacts.log))
+        Ok((run, result.artifacts.log))
     }
 }

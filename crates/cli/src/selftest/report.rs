@@ -1,4 +1,4 @@
-//! What is told of the runs.
+//! Reports of selftest runs.
 
 use std::path::PathBuf;
 
@@ -7,34 +7,34 @@ use serde::Serialize;
 use super::audit::{AuditFault, AuditFaultKind};
 use crate::print;
 
-/// One run, as it is told.
+/// The report of one run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SelftestRunReport {
     pub(super) seed: u64,
     /// When its owners were to be killed.
     pub(super) kills: Vec<String>,
-    /// How many were.
+    /// How many owners were killed.
     pub(super) killed: usize,
     pub(super) agents: u32,
     pub(super) events: usize,
     pub(super) seconds: f64,
     pub(super) faults: Vec<AuditFault>,
-    /// Where everything is, if there are faults.
+    /// The folder with all its files, if there are faults.
     pub(super) folder: Option<PathBuf>,
 }
 
 impl SelftestRunReport {
-    /// Tells how it went, in a line, and everything that is wrong.
+    /// Prints a line with the outcome, and all faults.
     pub(super) fn print(&self) {
-        let kills = if self.kills.is_empty() { "nobody".into() } else { self.kills.join(", ") };
+        let kills = if self.kills.is_empty() { "none".into() } else { self.kills.join(", ") };
         let verdict = if self.faults.is_empty() { "ok" } else { "FAULTY" };
         print::note(format_args!("{verdict}  seed {}  {:.1} s  killed: {kills}", self.seed, self.seconds));
         for AuditFault { kind, words } in &self.faults {
             print::note(format_args!("    {kind:?}: {words}"));
         }
         if let Some(folder) = &self.folder {
-            print::note(format_args!("    everything is in {}", folder.display()));
+            print::note(format_args!("    its files are in {}", folder.display()));
         }
     }
 }
@@ -75,7 +75,7 @@ impl SelftestTotals {
         }
     }
 
-    /// The table, a row for each figure.
+    /// Prints a table with a row for each total.
     pub(super) fn print_table(&self) {
         let rows: [(&str, String); 11] = [
             ("runs", self.runs.to_string()),
@@ -87,11 +87,11 @@ impl SelftestTotals {
             ("repeated calls", self.repeated_calls.to_string()),
             ("processes left", self.strays.to_string()),
             ("unpaired starts and stops", self.unpaired.to_string()),
-            ("untrue records", self.untrue.to_string()),
+            ("wrong records", self.untrue.to_string()),
             ("seconds", format!("{:.1}", self.seconds)),
         ];
-        for (name, figure) in rows {
-            print::row(format_args!("{name:<26} {figure:>8}"));
+        for (name, value) in rows {
+            print::row(format_args!("{name:<26} {value:>8}"));
         }
     }
 }

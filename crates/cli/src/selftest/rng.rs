@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same for the same seed.
+//! Deterministic pseudo-random numbers.
 
-/// A source of numbers: SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Debug, Clone)]
 pub(super) struct SplitMixRng(u64);
 
@@ -9,9 +9,9 @@ impl SplitMixRng {
         SplitMixRng(seed)
     }
 
-    /// A number from 1 to `most`, both included.
-    pub(super) fn one_to(&mut self, most: u64) -> u64 {
-        self.next() % most.max(1) + 1
+    /// A number from 1 to `max`, inclusive.
+    pub(super) fn one_to(&mut self, max: u64) -> u64 {
+        self.next() % max.max(1) + 1
     }
 
     fn next(&mut self) -> u64 {

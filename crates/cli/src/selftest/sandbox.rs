@@ -1,4 +1,4 @@
-//! One run: a home and a folder of its own, and owners that are killed until the last one brings the work to its end.
+//! One run: its own home and folder, and owners that are killed until the last one finishes the work.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -20,19 +20,19 @@ use super::kill_plan::{KillPlan, KillPoint};
 use super::workload::Workload;
 use crate::error::CliError;
 
-/// Longest that one owner may take.
+/// The time limit of one owner.
 const MAX_OWNER_TIME: Duration = Duration::from_secs(180);
 
-/// How long after the end everything must be gone.
+/// How long processes may take to exit after the end.
 const EXIT_GRACE: Duration = Duration::from_secs(5);
 
-/// Few enough that agents queue.
+/// Low enough that agents queue.
 const SETTINGS: &str = "[limits]\nlive = 8\n";
 
-/// Notes every start and stop of an agent that it is told of, a line each.
+/// Appends a line for every start and stop of an agent.
 const HOOK: &str = r#"read -r told; printf '%s\n' "$told" >> "$HOME/told""#;
 
-/// Where a run takes place.
+/// The folder of a run.
 #[derive(Debug)]
 pub(super) struct SelftestSandbox {
     base: TempDir,
@@ -40,11 +40,11 @@ pub(super) struct SelftestSandbox {
     path: OsString,
 }
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(super) struct SandboxRun {
     pub(super) artifacts: RunArtifacts,
-    /// What the last owner said if it did not succeed.
+    /// The output of the last owner if it failed.
     pub(super) failure: Option<String>,
 }
 
@@ -61,12 +61,12 @@ impl SelftestSandbox {
         Ok(SelftestSandbox { base, home, path: path.into() })
     }
 
-    /// Leaves everything where it is, and says where.
+    /// Keeps the folder and returns its path.
     pub(super) fn keep(self) -> PathBuf {
         self.base.keep()
     }
 
-    /// Lets owners come and go as planned.
+    /// Starts and kills owners according to the plan.
     pub(super) fn run_plan(&self, plan: &KillPlan) -> Result<SandboxRun, CliError> {
         let mut deaths: Vec<OwnerDeath> = Vec::new();
         let mut kills = plan.kills.iter();
@@ -82,12 +82,12 @@ impl SelftestSandbox {
                 deaths.push(OwnerDeath { log: self.log()?, recorded: whole_lines(&self.recording()) });
                 continue;
             }
-            let complaint = self.last_owner_failure(ended, session.is_some());
-            return Ok(SandboxRun { artifacts: self.collect_artifacts(deaths)?, failure: complaint });
+            let failure = self.last_owner_failure(ended, session.is_some());
+            return Ok(SandboxRun { artifacts: self.collect_artifacts(deaths)?, failure });
         }
     }
 
-    /// One owner's life; none if it did not end.
+    /// Runs one owner; `None` if it did not end.
     fn run_owner(
         &self,
         session: Option<&(SessionId, u64)>,
@@ -100,20 +100,20 @@ impl SelftestSandbox {
             ("BOSUN_HOME".into(), self.home.root().into()),
         ];
         env.extend(kill.and_then(|kill| kill.fault(last)).map(|fault| (config::FAULT.into(), fault.into())));
-        let birth = SiblingStart {
+        let start = SiblingStart {
             args: self.args(session.map(|(id, _)| *id)),
             env,
             cwd: &self.work(),
             output: self.output()?,
         };
-        let mut twin = SiblingProcess::start(birth)?;
+        let mut owner = SiblingProcess::start(start)?;
         if let Some(KillPoint::Time(time)) = kill {
-            if let Some(ended) = twin.wait(*time)? {
+            if let Some(ended) = owner.wait(*time)? {
                 return Ok(Some(ended));
             }
-            twin.kill()?;
+            owner.kill()?;
         }
-        Ok(twin.wait(MAX_OWNER_TIME)?)
+        Ok(owner.wait(MAX_OWNER_TIME)?)
     }
 
     fn args(&self, session: Option<SessionId>) -> Vec<OsString> {
@@ -130,7 +130,7 @@ impl SelftestSandbox {
         args
     }
 
-    /// The session and its last event. One that was killed before its prompt was durable leaves nothing to go on with.
+    /// The session and its last event. A session killed before its prompt was durable cannot be resumed and is removed.
     fn resumable_session(&self) -> Result<Option<(SessionId, u64)>, CliError> {
         let Some(id) = self.session()? else { return Ok(None) };
         let log = self.log()?;
@@ -152,7 +152,7 @@ impl SelftestSandbox {
 
     fn log(&self) -> Result<Vec<Envelope>, CliError> {
         let Some(id) = self.session()? else { return Ok(Vec::new()) };
-        // Killed while it was made, a session's file may not be one yet.
+        // The file of a session killed during its creation may not be valid yet.
         Ok(SessionReader::open(&self.home, id)
             .and_then(|reader| reader.events_after(0, usize::MAX))
             .unwrap_or_default())
@@ -165,27 +165,19 @@ impl SelftestSandbox {
         };
         let witness = fs::read_to_string(self.work().join("witness")).unwrap_or_default();
         let strays = count_strays(&self.work())?;
-        let told = fs::read_to_string(self.base.path().join("told")).unwrap_or_default();
-        Ok(RunArtifacts {
-            log: self.log()?,
-            tasks,
-            deaths,
-            witness,
-            recording: self.recording(),
-            hook_lines: told,
-            strays,
-        })
+        let hook_lines = fs::read_to_string(self.base.path().join("told")).unwrap_or_default();
+        Ok(RunArtifacts { log: self.log()?, tasks, deaths, witness, recording: self.recording(), hook_lines, strays })
     }
 
-    /// What is wrong with how the last owner ended. One that had nothing left to do says so.
+    /// Why the last owner's end is a failure, if it is. An owner with nothing left to do says so.
     fn last_owner_failure(&self, ended: Option<ExitStatus>, resumed: bool) -> Option<String> {
-        let said = fs::read(self.base.path().join("output")).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
-        let idle = resumed && ended == Some(ExitStatus::Code(2)) && said.contains("has nothing left to do");
+        let output = fs::read(self.base.path().join("output")).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        let idle = resumed && ended == Some(ExitStatus::Code(2)) && output.contains("has nothing left to do");
         match ended {
             Some(ExitStatus::Code(0)) => None,
             Some(ExitStatus::Code(_)) if idle => None,
-            Some(status) => Some(format!("the last owner ended with {status}: {}", said.trim())),
+            Some(status) => Some(format!("the last owner ended with {status}: {}", output.trim())),
             None => Some(format!("the last owner did not end within {} s", MAX_OWNER_TIME.as_secs())),
         }
     }
@@ -204,18 +196,18 @@ impl SelftestSandbox {
     }
 }
 
-/// A file of hooks.
+/// The hooks file.
 fn hooks() -> Value {
     let hook = json!([{ "type": "command", "bash": HOOK }]);
     json!({ "version": 1, "hooks": { "subagentStart": hook, "subagentStop": hook } })
 }
 
-/// How much of a recording a crash cannot have torn.
+/// The length of the recording's complete lines, which a crash cannot have torn.
 fn whole_lines(recording: &str) -> usize {
     recording.rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// How many processes of a run live on, once they have had time to end.
+/// The number of a run's processes that are left after the grace period.
 fn count_strays(folder: &Path) -> Result<usize, CliError> {
     let began = Instant::now();
     loop {

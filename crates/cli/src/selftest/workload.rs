@@ -1,10 +1,10 @@
-//! What the agents of a run do: some run commands, some wait for agents of their own, some rest until they are written
-//! to, some queue. Ten agents make a group, and every agent does the same in every run.
+//! The work of a run's agents: some run commands, some wait for their own agents, some are idle until they get a
+//! message, some queue. Ten agents make a group, and every agent does the same in every run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// What agents below the root do.
+/// The script rules of agents below the root.
 const AGENTS: &str = include_str!("agents.yaml");
 
 /// The agents of a group below the root, with the shell calls that each makes.
@@ -21,7 +21,7 @@ const GROUP: [(&str, &[&str]); 10] = [
     ("talk-N", &[]),
 ];
 
-/// What a run's agents do.
+/// The work of a run's agents.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Workload {
     groups: usize,
@@ -31,32 +31,32 @@ impl Workload {
     /// The prompt of every run.
     pub(super) const PROMPT: &str = "share the work";
 
-    /// What the root says in the end.
+    /// The root's final answer.
     pub(super) const ANSWER: &str = "All heard.";
 
-    /// The agent that the root stops, which is none of those that must not be lost.
-    pub(super) const DOOMED: &str = "/root/doomed";
+    /// The agent that the root stops. It is not among those that must not be lost.
+    pub(super) const STOPPED_AGENT: &str = "/root/doomed";
 
-    /// At least this many agents.
+    /// A workload of at least this many agents.
     pub(super) fn of(agents: u32) -> Workload {
         Workload { groups: (agents as usize).div_ceil(GROUP.len()).max(1) }
     }
 
-    /// How many agents must not be lost.
+    /// The number of agents that must not be lost.
     pub(super) fn agents(self) -> u32 {
         u32::try_from(self.groups * GROUP.len()).unwrap_or(u32::MAX)
     }
 
-    /// Their paths, each with what it is to say in the end.
+    /// Their paths with their expected final answers.
     pub(super) fn expected(self) -> impl Iterator<Item = (String, String)> {
         self.members().map(|(path, _)| (path.clone(), format!("Done by {path}.")))
     }
 
-    /// The shell calls that leave a line on the witness, by path and call.
+    /// The shell calls that append a line to the witness file, by path and call.
     pub(super) fn calls(self) -> BTreeSet<(String, String)> {
-        let of =
+        let calls_of =
             |(path, calls): (String, &'static [&str])| calls.iter().map(move |call| (path.clone(), (*call).into()));
-        self.members().flat_map(of).collect()
+        self.members().flat_map(calls_of).collect()
     }
 
     fn members(self) -> impl Iterator<Item = (String, &'static [&'static str])> {
@@ -66,7 +66,7 @@ impl Workload {
         (0..self.groups).flat_map(group)
     }
 
-    /// The script of it.
+    /// The script of the scripted model.
     pub(super) fn script(self) -> String {
         let mut script = "version: 1\nabout: What the agents of a self-test do\nrules:\n".to_owned();
         script.push_str("  - when: { path: /root, turn: 1 }\n    answer:\n");

@@ -1,4 +1,4 @@
-//! `bosun serve`: the HTTP adapter, until somebody ends it.
+//! `bosun serve`: runs the HTTP adapter until a signal ends it.
 
 mod token;
 
@@ -17,40 +17,40 @@ use crate::sdk::LocalSessionHost;
 use crate::setup::Setup;
 use token::{ServerToken, load_or_create};
 
-/// Serves HTTP until a signal comes. The sessions that run then are left, and can be resumed.
+/// Serves HTTP until a signal arrives. Sessions that are running then can be resumed.
 pub(crate) async fn serve(args: ServeArgs) -> Result<CommandExit, CliError> {
     if args.openapi {
         print::json(openapi());
         return Ok(CommandExit::Success);
     }
     let setup = Setup::read()?;
-    let kept = load_or_create(args.token_file.as_deref())?;
+    let token = load_or_create(args.token_file.as_deref())?;
     if let Some(file) = &args.token_file {
-        // Whoever reads it could speak to the server for the user.
+        // A reader of this file could act for the user on the server.
         config::remember_token_file(setup.home.root(), file)
-            .map_err(|error| CliError::failed(format!("cannot keep {} from agents: {error}", file.display())))?;
+            .map_err(|error| CliError::failed(format!("cannot hide {} from agents: {error}", file.display())))?;
     }
     let session_host = Arc::new(LocalSessionHost::new(setup));
     let listener = HttpListener::bind(args.port).await.map_err(|error| bind_failure(args.port, &error))?;
     let mut signals = SignalListener::listen()?;
-    announce(&listener.url(), &kept, args.json);
+    announce(&listener.url(), &token, args.json);
     let end = async move {
         match signals.next().await {
             RunSignal::Interrupt | RunSignal::End => {}
         }
     };
-    let served = listener.serve(session_host, kept.token, HttpLimits::default(), end).await;
+    let served = listener.serve(session_host, token.token, HttpLimits::default(), end).await;
     served.map_err(|error| CliError::failed(format!("cannot serve: {error}")))?;
     Ok(CommandExit::Success)
 }
 
-/// Says where it listens, and the token if it is nowhere else.
-fn announce(url: &str, kept: &ServerToken, json: bool) {
+/// Prints the URL, and the token if it is not in a file.
+fn announce(url: &str, server_token: &ServerToken, json: bool) {
     if json {
-        return print::json(&json!({ "url": url, "token": kept.secret, "tokenFile": kept.file }));
+        return print::json(&json!({ "url": url, "token": server_token.secret, "tokenFile": server_token.file }));
     }
-    let token = match (&kept.secret, &kept.file) {
-        (Some(word), _) => word.clone(),
+    let token = match (&server_token.secret, &server_token.file) {
+        (Some(secret), _) => secret.clone(),
         (None, file) => format!("$(cat '{}')", file.as_deref().unwrap_or_default()),
     };
     print::output(format_args!("listening on {url}"));
@@ -59,5 +59,5 @@ fn announce(url: &str, kept: &ServerToken, json: bool) {
 
 fn bind_failure(port: u16, error: &io::Error) -> CliError {
     let failure = CliError::usage(format!("cannot listen on port {port}: {error}"));
-    failure.with_hint("choose another with --port, or leave it out to get any that is free")
+    failure.with_hint("choose another with --port, or leave it out for any free port")
 }

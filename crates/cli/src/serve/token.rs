@@ -1,4 +1,4 @@
-//! Where the server's token is kept: nowhere, or in a file that only its user may read.
+//! The server's token: kept in memory only, or in a file that only the user may read.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,49 +9,49 @@ use adapters::http::AccessToken;
 
 use crate::error::CliError;
 
-/// Most bytes of a file that holds a token.
+/// The maximum size of a token file.
 const MAX_TOKEN_BYTES: u64 = 4096;
 
-/// A token, and how its user learns it.
+/// A token, and where the user finds it.
 #[derive(Debug)]
 pub(super) struct ServerToken {
     pub(super) token: AccessToken,
-    /// The word itself, when it is in no file.
+    /// The token as text, if it is not in a file.
     pub(super) secret: Option<String>,
-    /// The file that holds it.
+    /// The file that contains it.
     pub(super) file: Option<String>,
 }
 
-/// A new token, or the one of a file, which is made if it is not there.
+/// Generates a token, or reads the one in the file, which is created if it does not exist.
 pub(super) fn load_or_create(file: Option<&Path>) -> Result<ServerToken, CliError> {
     let Some(path) = file else {
-        let word = generate_secret()?;
-        let token = AccessToken::new(&word).ok_or_else(|| CliError::failed("the new token is none"))?;
-        return Ok(ServerToken { token, secret: Some(word), file: None });
+        let secret = generate_secret()?;
+        let token = AccessToken::new(&secret).ok_or_else(|| CliError::failed("the generated token is invalid"))?;
+        return Ok(ServerToken { token, secret: Some(secret), file: None });
     };
     let unusable = |error: io::Error| CliError::usage(format!("cannot use {}: {error}", path.display()));
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let word = match made {
+    let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let secret = match created {
         Ok(mut file) => {
-            let word = generate_secret()?;
-            writeln!(file, "{word}").and_then(|()| file.sync_all()).map_err(unusable)?;
-            word
+            let secret = generate_secret()?;
+            writeln!(file, "{secret}").and_then(|()| file.sync_all()).map_err(unusable)?;
+            secret
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read_token_file(path)?,
         Err(error) => return Err(unusable(error)),
     };
-    let token = AccessToken::new(&word).ok_or_else(|| {
-        CliError::usage(format!("{} holds no token of at least 32 letters and digits", path.display()))
-            .with_hint("remove it, and a new one is made")
+    let token = AccessToken::new(&secret).ok_or_else(|| {
+        CliError::usage(format!("{} does not contain a token of at least 32 letters and digits", path.display()))
+            .with_hint("remove it to create a new one")
     })?;
     Ok(ServerToken { token, secret: None, file: Some(path.display().to_string()) })
 }
 
 fn generate_secret() -> Result<String, CliError> {
-    AccessToken::generate().map_err(|error| CliError::failed(format!("cannot make a token: {error}")))
+    AccessToken::generate().map_err(|error| CliError::failed(format!("cannot generate a token: {error}")))
 }
 
-/// Reads a token that nobody else could have read.
+/// Reads a token from a file that no other user can read.
 fn read_token_file(path: &Path) -> Result<String, CliError> {
     let unusable = |error: io::Error| CliError::usage(format!("cannot use {}: {error}", path.display()));
     let file = fs::File::open(path).map_err(unusable)?;
@@ -60,12 +60,12 @@ fn read_token_file(path: &Path) -> Result<String, CliError> {
         return Err(CliError::usage(format!("{} is not a file", path.display())));
     }
     if found.mode() & 0o077 != 0 {
-        return Err(CliError::usage(format!("{} may be read by others", path.display()))
-            .with_hint(format!("chmod 600 '{}', or remove it, and a new one is made", path.display())));
+        return Err(CliError::usage(format!("{} is readable by other users", path.display()))
+            .with_hint(format!("chmod 600 '{}', or remove it to create a new one", path.display())));
     }
-    let mut word = String::new();
-    file.take(MAX_TOKEN_BYTES).read_to_string(&mut word).map_err(unusable)?;
-    Ok(word.trim().to_owned())
+    let mut secret = String::new();
+    file.take(MAX_TOKEN_BYTES).read_to_string(&mut secret).map_err(unusable)?;
+    Ok(secret.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Speaking to a session that another process runs, or that nobody runs yet.
+//! Sends commands to a session that another process runs, or queues them for the next process.
 
 use host::Home;
 use protocol::api::{CommandOutcome, Method, SendParams, SessionCommand, SubscribeParams};
@@ -14,10 +14,10 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// How many events are read from a file at a time.
+/// The number of events read per page.
 const PAGE: usize = 512;
 
-/// A message as a command.
+/// A command that sends a message.
 pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionCommand, CliError> {
     if text.trim().is_empty() {
         return Err(CliError::usage("the message is empty"));
@@ -30,7 +30,7 @@ pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionC
     Ok(SessionCommand::Send(SendParams { task: None, text, images: Vec::new(), delivery, display: None }))
 }
 
-/// Gives a command to the process that runs the session; a message waits for the next one if there is none.
+/// Delivers a command to the process that runs the session; without one, a message waits for the next process.
 pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
     let live = is_live(&SessionReader::open(home, id)?)?;
     if !live && !matches!(command, SessionCommand::Send(_) | SessionCommand::Stop | SessionCommand::StopFleet) {
@@ -46,14 +46,14 @@ pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCom
             return Err(CliError::usage(print::sanitize(&message)));
         }
         DeliveryOutcome::Queued => {
-            print::note(format_args!("kept for the session, which is not running; go on with: bosun --resume {id}"));
+            print::note(format_args!("queued, since the session is not running; resume with: bosun --resume {id}"));
         }
     }
     Ok(CommandExit::Success)
 }
 
-/// Prints events as they are committed: from the owner while there is one, from the file otherwise. Ends when nobody
-/// reads them any more.
+/// Prints events as they are committed: from the owner while there is one, from the file otherwise. Ends when stdout is
+/// closed.
 pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<CommandExit, CliError> {
     let reader = SessionReader::open(home, id)?;
     if !is_live(&reader)? {
@@ -70,10 +70,10 @@ pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Comm
                 result.map_err(CliError::failed)?;
                 answered = true;
             }
-            told = notifications.next() => match told {
-                Ok(told) if told.method == "event" => {
-                    seen = told.params["seq"].as_u64().unwrap_or(seen);
-                    print::json(&told.params);
+            notification = notifications.next() => match notification {
+                Ok(notification) if notification.method == "event" => {
+                    seen = notification.params["seq"].as_u64().unwrap_or(seen);
+                    print::json(&notification.params);
                     if print::is_stdout_closed() {
                         return Ok(CommandExit::Success);
                     }
@@ -85,7 +85,7 @@ pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Comm
     }
 }
 
-/// Prints what the file holds after `seq`.
+/// Prints the events in the file after `seq`.
 fn print_from_file(reader: &SessionReader, mut seq: u64) -> Result<CommandExit, CliError> {
     loop {
         let page = reader.events_after(seq, PAGE)?;

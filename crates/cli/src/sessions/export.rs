@@ -1,4 +1,4 @@
-//! A session's whole log, to read or to process.
+//! Exports a session's whole log.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::{print, share};
 
-/// How many events are read at a time.
+/// The number of events read per page.
 const PAGE: usize = 512;
 
 pub(super) fn export(
@@ -34,25 +34,23 @@ pub(super) fn export(
     }
 }
 
-/// Everything that can be read, and what cannot.
+/// Reads all readable events, and an error that describes the rest.
 pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Option<CliError>), CliError> {
-    // Before the log is read: one that is written meanwhile has more by then, never less.
+    // Read this before the log: a log written meanwhile has more events by then, never fewer.
     let committed = store::last_committed(home, id).unwrap_or(0);
     match read_whole(home, id) {
         Ok(log) => {
             let last = log.last().map_or(0, |envelope| envelope.seq);
             let lost = committed.checked_sub(last).filter(|lost| *lost > 0);
-            let words = lost.map(|lost| {
+            let message = lost.map(|lost| {
                 format!(
-                    "{} has lost its end: the last {lost} events are missing; {last} can be read, and {committed} were \
-                     committed",
+                    "{} is truncated: the last {lost} events are missing; {last} of the {committed} committed \
+                     events can be read",
                     home.session_db(id).display()
                 )
             });
-            Ok((
-                log,
-                words.map(|words| CliError::failed(words).with_hint(format!("bosun sessions repair {id} accepts it"))),
-            ))
+            let hint = format!("bosun sessions repair {id} accepts the shorter log");
+            Ok((log, message.map(|message| CliError::failed(message).with_hint(hint))))
         }
         Err(StoreError::Corrupt { path, detail }) => {
             let SalvagedLog { events, missing } = store::salvage(home, id)?;
@@ -60,13 +58,13 @@ pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Opt
                 return Err(StoreError::Corrupt { path, detail }.into());
             }
             let missing = if missing.is_empty() {
-                "none of its events is missing".to_owned()
+                "no events are missing".to_owned()
             } else {
-                format!("these of its events are missing: {}", ranges(&missing))
+                format!("missing events: {}", ranges(&missing))
             };
-            let words =
+            let message =
                 format!("{} is damaged: {detail}; {} events can be read; {missing}", path.display(), events.len());
-            Ok((events, Some(CliError::failed(words))))
+            Ok((events, Some(CliError::failed(message))))
         }
         Err(error) => Err(error.into()),
     }

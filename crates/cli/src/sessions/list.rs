@@ -1,4 +1,4 @@
-//! Sessions as tables.
+//! Prints sessions as tables.
 
 use std::collections::HashSet;
 
@@ -16,12 +16,12 @@ use crate::money::Money;
 use crate::tasks::short_model;
 use crate::{print, setup, time};
 
-/// Sessions that a table has, unless somebody says how many.
+/// The default number of sessions in a table.
 const DEFAULT_LIMIT: u64 = 50;
 
 const HEADS: [&str; 7] = ["session", "state", "age", "model", "cost", "folder", "title"];
 
-/// Columns that a folder keeps, from its end.
+/// The maximum width of a folder, of which the end is kept.
 const FOLDER_COLUMNS: usize = 28;
 
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ struct SessionListRow {
     cwd: String,
     title: String,
     model: String,
-    /// Null when some of it has no price.
+    /// Null if some of the usage has no price.
     cost_usd: Money,
     tokens: u64,
     /// The process that runs it now.
@@ -61,8 +61,8 @@ impl From<SessionRow> for SessionListRow {
 pub(super) fn list(home: &Home, options: &SessionListArgs) -> Result<CommandExit, CliError> {
     let here = if options.here { Some(setup::folder(None)?.display().to_string()) } else { None };
     let limit = options.limit.or(if options.json { None } else { Some(DEFAULT_LIMIT) });
-    let wanted = SessionQuery { cwd: here, state: None, offset: options.offset, limit };
-    let page = SessionIndex::current(home)?.page(home, &wanted)?;
+    let query = SessionQuery { cwd: here, state: None, offset: options.offset, limit };
+    let page = SessionIndex::current(home)?.page(home, &query)?;
     let shown = options.offset.saturating_add(page.rows.len() as u64);
     let rows: Vec<SessionListRow> = page.rows.into_iter().map(SessionListRow::from).collect();
     if options.json {
@@ -70,18 +70,18 @@ pub(super) fn list(home: &Home, options: &SessionListArgs) -> Result<CommandExit
         return Ok(CommandExit::Success);
     }
     if page.total == 0 {
-        print::note("no sessions; begin one with: bosun -p \"…\"");
+        print::note("no sessions; start one with: bosun -p \"…\"");
         return Ok(CommandExit::Success);
     }
     table(&rows, SystemClock.now()).into_iter().for_each(print::row);
     if shown < page.total {
         let older = page.total - shown;
-        print::note(format_args!("{older} older sessions are not listed: --offset {shown} goes on with them"));
+        print::note(format_args!("{older} older sessions are not listed: --offset {shown} lists them"));
     }
     Ok(CommandExit::Success)
 }
 
-/// The rows under their heads, each column as wide as its widest cell.
+/// The rows under their headings, each column as wide as its widest cell.
 fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
     let length = distinct_id_length(rows);
     let cells = |row: &SessionListRow| {
@@ -110,7 +110,7 @@ fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
     lines.iter().map(line).collect()
 }
 
-/// How much of each id tells it from the others on the page. An id begins with the time at which it was made.
+/// The length at which the ids on the page are distinct. An id begins with the time of its creation.
 fn distinct_id_length(rows: &[SessionListRow]) -> usize {
     const TIME: usize = "ses-0123456789ab".len();
     const WHOLE: usize = "ses-0123456789ab7def0123456789abcdef".len();
@@ -121,7 +121,7 @@ fn distinct_id_length(rows: &[SessionListRow]) -> usize {
     [TIME, TIME + 8].into_iter().find(is_distinct).unwrap_or(WHOLE)
 }
 
-/// The end of a path, which says more than its beginning.
+/// The end of a path, which is more specific than its start.
 fn path_end(path: &str, columns: usize) -> String {
     let length = path.chars().count();
     if length <= columns {
@@ -152,8 +152,8 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit
     describe(&session);
     for task in tasks {
         let state = task.state.as_str();
-        let what = print::sanitize(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
-        print::row(format_args!("  {:<24} {state:<12} {:>4} turns  {what}", task.path, task.turns));
+        let activity = print::sanitize(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
+        print::row(format_args!("  {:<24} {state:<12} {:>4} turns  {activity}", task.path, task.turns));
     }
     if let Some(plan) = plan {
         print::output(format_args!("plan\n\n{}", print::sanitize(plan.trim_end())));
@@ -162,7 +162,7 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit
 }
 
 fn describe(session: &SessionView) {
-    let owner = session.owner_pid.map_or_else(|| "nobody".to_owned(), |pid| format!("process {pid}"));
+    let owner = session.owner_pid.map_or_else(|| "no process".to_owned(), |pid| format!("process {pid}"));
     let outcome = session.last_outcome.as_ref().map_or("none yet", |outcome| outcome.as_str());
     let cost = Money::new(session.spent.micros, session.priced);
     let rows = [
@@ -174,12 +174,12 @@ fn describe(session: &SessionView) {
         ("state", session.state.as_str().to_owned()),
         ("last outcome", outcome.to_owned()),
         ("run by", owner),
-        ("began", session.created_at.to_string()),
+        ("started", session.created_at.to_string()),
         ("last event", session.updated_at.to_string()),
         ("events", session.events.to_string()),
         ("turns", session.turns.to_string()),
-        ("tokens", spent_of(session.spent.tokens.to_string(), session.budget.tokens.map(|most| most.to_string()))),
-        ("cost", spent_of(cost.to_string(), session.budget.micros.map(|most| Money::Known(most).to_string()))),
+        ("tokens", spent_of(session.spent.tokens.to_string(), session.budget.tokens.map(|max| max.to_string()))),
+        ("cost", spent_of(cost.to_string(), session.budget.micros.map(|max| Money::Known(max).to_string()))),
     ];
     for (name, value) in rows {
         print::output(format_args!("{name:<13} {value}"));
@@ -187,10 +187,10 @@ fn describe(session: &SessionView) {
     print::output("tasks");
 }
 
-/// What was spent, and of how much.
-fn spent_of(spent: String, most: Option<String>) -> String {
-    match most {
-        Some(most) => format!("{spent} of {most}"),
+/// The amount spent, and the budget if there is one.
+fn spent_of(spent: String, max: Option<String>) -> String {
+    match max {
+        Some(max) => format!("{spent} of {max}"),
         None => spent,
     }
 }

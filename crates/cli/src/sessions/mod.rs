@@ -1,4 +1,4 @@
-//! `bosun sessions`: what there is, from any terminal, while sessions run and after.
+//! `bosun sessions`: lists and controls sessions from any terminal, while they run and afterwards.
 
 mod commands;
 mod export;
@@ -35,7 +35,7 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError>
             let id = find_session(&home, &id)?;
             let last = store::accept_log(&home, id)?;
             print::note(format_args!(
-                "{id} is taken as it is: its last event is {last}; resume it: bosun --resume {id}"
+                "{id} is accepted as it is; its last event is {last}; resume it: bosun --resume {id}"
             ));
             Ok(CommandExit::Success)
         }
@@ -53,7 +53,7 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError>
     }
 }
 
-/// Removes a session and its place in the index.
+/// Removes a session and its entry in the index.
 pub(crate) fn remove(home: &Home, id: SessionId) -> Result<(), StoreError> {
     store::remove_session(home, id)?;
     SessionIndex::open(home)?.remove(id)

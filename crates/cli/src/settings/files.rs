@@ -1,4 +1,4 @@
-//! The files that settings are read from.
+//! Lists and checks the settings files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, folder, settings_failure};
 
-/// A file that settings are read from.
+/// A settings file.
 #[derive(Debug, Serialize)]
 struct SettingsFileEntry {
     layer: &'static str,
@@ -19,13 +19,13 @@ struct SettingsFileEntry {
     form: SettingsFileFormat,
 }
 
-/// Whose form a file has.
+/// The format of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum SettingsFileFormat {
-    /// Bosun's own.
+    /// Bosun's own format.
     Toml,
-    /// Claude Code's, of which rules are taken.
+    /// Claude Code's format, of which only the rules are used.
     Claude,
 }
 
@@ -43,10 +43,10 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
     Ok(CommandExit::Success)
 }
 
-/// Says of each file what is wrong with it.
+/// Prints the problems of each file.
 pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<CommandExit, CliError> {
     let mut exit = CommandExit::Success;
-    let mut tell = |path: &Path, read: Result<(), CliError>| match read {
+    let mut report = |path: &Path, read: Result<(), CliError>| match read {
         Ok(()) => print::output(print::sanitize(&format!("{}: ok", path.display()))),
         Err(failure) => {
             failure.print();
@@ -55,7 +55,7 @@ pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<CommandExit, Cli
     };
     for path in named {
         let missing = || CliError::usage(format!("{} does not exist", path.display()));
-        tell(
+        report(
             path,
             SettingsFile::read_present(path)
                 .map_err(settings_failure)
@@ -70,10 +70,10 @@ pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<CommandExit, Cli
                 "project" => project.settings().map(|_settings| ()),
                 _users => SettingsFile::read(path).map(|_file| ()),
             };
-            tell(path, read.map_err(settings_failure));
+            report(path, read.map_err(settings_failure));
         }
         if exit == CommandExit::Success {
-            // Each may be well formed, and say what has no place in it.
+            // Each file may be well formed but contain settings that it may not set.
             setup.layers_here()?;
         }
     }

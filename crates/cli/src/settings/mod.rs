@@ -1,4 +1,4 @@
-//! `bosun config`: which settings count and why, and rules added to them.
+//! `bosun config`: shows the effective settings and their origin, and adds rules.
 
 mod files;
 pub(crate) mod rule;

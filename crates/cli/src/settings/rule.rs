@@ -1,4 +1,4 @@
-//! Rules that are added to the user's own settings.
+//! Adds permission rules to the user's settings.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ use crate::setup::{Setup, folder, settings_failure};
 
 pub(super) fn write(setup: &Setup, effect: RuleEffect, args: &RuleArgs) -> Result<CommandExit, CliError> {
     let (path, added) = add(setup, &folder(None)?, args.scope, effect, &args.rule)?;
-    let (word, rule, path) = (effect.as_str(), args.rule.text(), path.display());
+    let (effect, rule, path) = (effect.as_str(), args.rule.text(), path.display());
     print::note(match added {
-        RuleAddition::Written => format!("{word} {rule}: written to {path}"),
-        RuleAddition::AlreadyPresent => format!("{word} {rule}: stands in {path} already"),
+        RuleAddition::Written => format!("{effect} {rule}: written to {path}"),
+        RuleAddition::AlreadyPresent => format!("{effect} {rule}: already in {path}"),
     });
     Ok(CommandExit::Success)
 }
 
-/// Adds a rule to one of the user's files, for the project of a folder or for all, and says which file that is.
+/// Adds a rule to one of the user's files, for the folder's project or for all projects; returns the file.
 pub(crate) fn add(
     setup: &Setup,
     cwd: &Path,
-    place: RuleScope,
+    scope: RuleScope,
     effect: RuleEffect,
     rule: &RuleLine,
 ) -> Result<(PathBuf, RuleAddition), CliError> {
     let home = setup.home.root();
-    let path = match place {
+    let path = match scope {
         RuleScope::Local => local_file(home, &Project::find(cwd).top),
         RuleScope::User => home.join("config.toml"),
     };

@@ -1,4 +1,4 @@
-//! Every setting that counts, and what does not.
+//! Shows the effective settings and what is ignored.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, folder};
 
-/// What counts in a folder.
+/// The effective settings of a folder.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SettingsReport {
     /// The project's topmost folder.
     top: PathBuf,
-    /// How the project stands.
+    /// The trust status of the project.
     trust: &'static str,
     settings: Vec<SettingsReportEntry>,
-    /// Keys of the project's file that do not count.
+    /// Keys of the project's file that are ignored.
     ignored: Vec<String>,
-    /// What no tool may reach, whatever is allowed.
+    /// Paths that no tool may access, whatever is allowed.
     out_of_reach: Vec<PathBuf>,
     notices: Vec<SettingsReportNotice>,
 }
@@ -48,7 +48,7 @@ pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, 
         .notices
         .iter()
         .map(|notice| SettingsReportNotice { path: notice.path.clone(), text: notice.text.clone() });
-    let shown = SettingsReport {
+    let report = SettingsReport {
         top: layers.project.top.clone(),
         trust: layers.trust.as_str(),
         settings: layers.values().into_iter().map(SettingsReportEntry::from).collect(),
@@ -57,14 +57,14 @@ pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, 
         notices: notices.collect(),
     };
     if args.json {
-        print::json(&shown);
+        print::json(&report);
         return Ok(CommandExit::Success);
     }
-    for SettingsReportEntry { key, value, origin, .. } in &shown.settings {
+    for SettingsReportEntry { key, value, origin, .. } in &report.settings {
         let origin = if args.origin { format!("  # {origin}") } else { String::new() };
         print::output(print::sanitize(&format!("{key} = {value}{origin}")));
     }
-    for SettingsReportNotice { path, text } in &shown.notices {
+    for SettingsReportNotice { path, text } in &report.notices {
         print::note(print::sanitize(&format!("{}: {text}", path.display())));
     }
     Ok(CommandExit::Success)

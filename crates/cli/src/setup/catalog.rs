@@ -1,4 +1,4 @@
-//! The catalogue of a run: gathered, told about, and handed on.
+//! Loads the catalogue of a run, prints its problems, and converts it for the runtime.
 
 use std::path::{Path, PathBuf};
 
@@ -17,21 +17,21 @@ use crate::args::DefinitionArgs;
 use crate::error::CliError;
 use crate::{print, time};
 
-/// Most problems that are told at the start of a run.
+/// The maximum number of problems printed at the start of a run.
 const MAX_PRINTED_PROBLEMS: usize = 10;
 
-/// Most bytes of a file that `--agents` names.
+/// The maximum size of a file given to `--agents`.
 const MAX_AGENTS_FILE_BYTES: u64 = 1 << 20;
 
-/// Everything that was found, its hooks read.
+/// The gathered definitions with their parsed hooks.
 #[derive(Debug)]
 pub(crate) struct LoadedCatalog {
-    pub(crate) gathered: CatalogListing,
+    pub(crate) listing: CatalogListing,
     hooks: Vec<HookSpec>,
 }
 
 impl Setup {
-    /// Asks the remote catalogue, if there is one, for what concerns a folder.
+    /// Fetches the remote catalogue, if there is one, for a folder.
     pub(crate) async fn fetch_remote_catalog(&mut self, folder: Option<&Path>) {
         let cwd = super::folder(folder).unwrap_or_default();
         let catalog = remote_catalog(&self.env, &self.config.agents, self.home.root(), &Project::find(&cwd).top);
@@ -40,38 +40,38 @@ impl Setup {
         }
     }
 
-    /// Everything that counts in a folder.
+    /// Loads all definitions that apply in a folder.
     pub(crate) fn load_catalog(
         &self,
         layers: &SettingsLayers,
-        read: &[SettingsFileScope],
-        typed: &DefinitionArgs,
+        scopes: &[SettingsFileScope],
+        args: &DefinitionArgs,
     ) -> Result<LoadedCatalog, CliError> {
-        let given = typed.agents.as_deref().map(read_given_agents).transpose()?;
+        let given = args.agents.as_deref().map(read_agents_flag).transpose()?;
         let name = match &given {
             Some((Some(file), _)) => Path::new(*file),
             Some((None, _)) | None => Path::new("--agents"),
         };
-        let places = CatalogLocations {
+        let locations = CatalogLocations {
             home: self.home.root(),
             user: self.env.user.as_deref(),
             top: &layers.project.top,
             trust: layers.trust,
-            scopes: read,
-            plugins: &typed.plugin_dir,
+            scopes,
+            plugins: &args.plugin_dir,
             inline: given.as_ref().map(|(_, text)| InlineDefinitions { name, text }),
             remote: self.remote.clone(),
             no_hooks: layers.forbids(ForbiddableFeature::Hooks).map(Path::to_owned),
         };
-        let gathered = config::gather_catalog(&places).map_err(|problems| {
-            let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            settings_failure(words.join("\n"))
+        let gathered = config::gather_catalog(&locations).map_err(|problems| {
+            let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            settings_failure(messages.join("\n"))
         })?;
         Ok(LoadedCatalog::new(gathered))
     }
 }
 
-/// The remote catalogue that settings name, and what is asked of it for a project.
+/// The remote catalogue named in the settings, with the query for a project.
 pub(crate) fn remote_catalog(env: &Env, agents: &AgentConfig, home: &Path, top: &Path) -> Option<RemoteCatalog> {
     let AgentConfig { catalog, catalog_token_env, .. } = agents;
     Some(RemoteCatalog {
@@ -83,18 +83,18 @@ pub(crate) fn remote_catalog(env: &Env, agents: &AgentConfig, home: &Path, top: 
     })
 }
 
-/// What `--agents` gives: JSON, or the file that holds it.
-fn read_given_agents(typed: &str) -> Result<(Option<&str>, String), CliError> {
-    if typed.trim_start().starts_with(['{', '[']) {
-        return Ok((None, typed.to_owned()));
+/// The value of `--agents`: JSON, or a file that contains it.
+fn read_agents_flag(value: &str) -> Result<(Option<&str>, String), CliError> {
+    if value.trim_start().starts_with(['{', '[']) {
+        return Ok((None, value.to_owned()));
     }
     let unreadable = |why: String| {
-        settings_failure(format!("--agents: cannot read {typed}: {why}"))
+        settings_failure(format!("--agents: cannot read {value}: {why}"))
             .with_hint("give a file, or JSON such as {\"NAME\": {\"description\": \"…\", \"prompt\": \"…\"}}")
     };
-    match host::read_plain(Path::new(typed), MAX_AGENTS_FILE_BYTES) {
+    match host::read_plain(Path::new(value), MAX_AGENTS_FILE_BYTES) {
         Ok(Some(bytes)) => match String::from_utf8(bytes) {
-            Ok(text) => Ok((Some(typed), text)),
+            Ok(text) => Ok((Some(value), text)),
             Err(_binary) => Err(unreadable("it is not UTF-8 text".into())),
         },
         Ok(None) => Err(unreadable("it does not exist".into())),
@@ -103,7 +103,7 @@ fn read_given_agents(typed: &str) -> Result<(Option<&str>, String), CliError> {
 }
 
 impl LoadedCatalog {
-    /// Reads the hooks of what was gathered.
+    /// Reads the hooks of the gathered definitions.
     pub(crate) fn new(mut gathered: CatalogListing) -> LoadedCatalog {
         shadow_built_in_commands(&mut gathered);
         let off = gathered.hooks.iter().find(|text| text.disables_all()).map(|text| text.file.clone());
@@ -122,169 +122,158 @@ impl LoadedCatalog {
             agent.spec.hooks = specs;
             gathered.problems.extend(problems);
         }
-        LoadedCatalog { gathered, hooks: all }
+        LoadedCatalog { listing: gathered, hooks: all }
     }
 
-    /// Everything but hooks, since a file says that none are to run.
+    /// All definitions without hooks, since a file disables them.
     fn without_hooks(mut gathered: CatalogListing, file: PathBuf) -> LoadedCatalog {
-        let words = "no hooks run, since it says `disableAllHooks`".into();
-        let remedy = "take that out to run them".into();
-        gathered.problems.push(DefinitionProblem {
-            file,
-            at: None,
-            severity: Severity::Warning,
-            message: words,
-            remedy,
-        });
-        LoadedCatalog { gathered, hooks: Vec::new() }
+        let message = "no hooks run because `disableAllHooks` is set".into();
+        let remedy = "remove it to run them".into();
+        gathered.problems.push(DefinitionProblem { file, at: None, severity: Severity::Warning, message, remedy });
+        LoadedCatalog { listing: gathered, hooks: Vec::new() }
     }
 
-    /// Adds what keeps agents from being started: what this version cannot do, and models that nobody can ask.
+    /// Adds a problem for each agent that cannot be started: unsupported fields, or no available model.
     pub(crate) fn add_unusable(&mut self, agents: &AgentConfig, access: &ModelAccess) {
         let models = ConfiguredModelSet::new(&access.providers, Path::new("/"), agents);
         let mut problems = Vec::new();
-        for agent in self.gathered.effective() {
+        for agent in self.listing.effective() {
             let file = PathBuf::from(agent.spec.source.to_string());
-            let mut add = |severity, words, remedy: &str| {
+            let mut add = |severity, message, remedy: &str| {
                 problems.push(DefinitionProblem {
                     file: file.clone(),
                     at: None,
                     severity,
-                    message: words,
+                    message,
                     remedy: remedy.to_owned(),
                 });
             };
             let name = &agent.spec.name;
             if !agent.spec.unsupported.is_empty() {
-                let words = format!("`{name}` cannot be started: {}", agent.spec.unsupported.join("; "));
-                add(Severity::Error, words, "take that out of its file");
+                let message = format!("`{name}` cannot be started: {}", agent.spec.unsupported.join("; "));
+                add(Severity::Error, message, "remove that from its file");
             }
             let tried: Vec<Result<(), String>> =
                 agent.spec.models.iter().map(|model| models.check_available(model)).collect();
             if let Some(Err(why)) = tried.first()
                 && tried.iter().all(Result::is_err)
             {
-                let words = format!("`{name}` names no model that can be asked: {why}");
-                add(Severity::Warning, words, "`bosun models` lists what there is");
+                let message = format!("`{name}` names no available model: {why}");
+                add(Severity::Warning, message, "`bosun models` lists the models");
             }
         }
-        self.gathered.problems.extend(problems);
+        self.listing.problems.extend(problems);
     }
 
-    /// The files in these folders and in the user's own that hooks run.
+    /// The files in these folders and in the user's home that hooks run.
     pub(super) fn hook_programs(&self, folders: &[&Path], user: Option<&Path>) -> Vec<PathBuf> {
-        let own = self.gathered.effective().flat_map(|agent| &agent.spec.hooks);
+        let own = self.listing.effective().flat_map(|agent| &agent.spec.hooks);
         self.hooks.iter().chain(own).flat_map(|spec| config::hook_programs(spec, folders, user)).collect()
     }
 
-    /// Fails when anything is wrong and that is not to be borne.
+    /// Fails if there are problems and `--strict` is set.
     pub(super) fn expect_no_problems(&self, strict: bool) -> Result<(), CliError> {
-        let problems = &self.gathered.problems;
-        let down = describe_remote(&self.gathered.remote).filter(|(severity, _)| *severity == Severity::Error);
+        let problems = &self.listing.problems;
+        let down = describe_remote(&self.listing.remote).filter(|(severity, _)| *severity == Severity::Error);
         if !strict || (problems.is_empty() && down.is_none()) {
             return Ok(());
         }
         let mut lines: Vec<String> = problems.iter().take(MAX_PRINTED_PROBLEMS).map(ToString::to_string).collect();
-        lines.extend(down.map(|(_, words)| words));
+        lines.extend(down.map(|(_, message)| message));
         if let Some(more) = problems.len().checked_sub(MAX_PRINTED_PROBLEMS).filter(|more| *more > 0) {
             lines.push(format!("and {more} more"));
         }
-        let message = format!("--strict, and something is wrong with the catalogue:\n{}", lines.join("\n"));
+        let message = format!("the catalogue has problems, and --strict is set:\n{}", lines.join("\n"));
         Err(settings_failure(message).with_hint("`bosun catalog check` lists everything"))
     }
 
     /// The definition of the session's own agent.
     pub(super) fn main_agent(&self, name: &str, models: &ConfiguredModelSet) -> Result<AgentSpec, CliError> {
-        let invocable = || self.gathered.effective().filter(|agent| agent.spec.user_invocable);
-        let found = self.gathered.agent(name).filter(|agent| agent.spec.user_invocable);
+        let invocable = || self.listing.effective().filter(|agent| agent.spec.user_invocable);
+        let found = self.listing.agent(name).filter(|agent| agent.spec.user_invocable);
         let Some(agent) = found else {
             let names: Vec<&str> = invocable().map(|agent| agent.spec.name.as_str()).collect();
-            return Err(settings_failure(format!("there is no agent `{name}` that you could talk to"))
+            return Err(settings_failure(format!("there is no agent `{name}` that you can start"))
                 .with_hint(format!("there are: {}", names.join(", "))));
         };
         if !agent.spec.unsupported.is_empty() {
-            let wants = agent.spec.unsupported.join("; ");
-            return Err(settings_failure(format!("`{name}` cannot be started: {wants} (see {})", agent.spec.source)));
+            let reasons = agent.spec.unsupported.join("; ");
+            return Err(settings_failure(format!("`{name}` cannot be started: {reasons} (see {})", agent.spec.source)));
         }
         Ok(with_full_names(&agent.spec, models))
     }
 
-    /// Everything that counts, for the runtime.
+    /// The effective definitions for the runtime.
     pub(super) fn catalog(&self, models: &ConfiguredModelSet) -> Catalog {
         Catalog {
-            agents: self.gathered.effective().map(|agent| with_full_names(&agent.spec, models)).collect(),
-            skills: self.gathered.effective_skills().map(|skill| skill.spec.clone()).collect(),
+            agents: self.listing.effective().map(|agent| with_full_names(&agent.spec, models)).collect(),
+            skills: self.listing.effective_skills().map(|skill| skill.spec.clone()).collect(),
             hooks: self.hooks.clone(),
-            slash_commands: self.gathered.effective_slashes().map(|slash| slash.spec.clone()).collect(),
-            untrusted_commands: self.gathered.untrusted.clone(),
+            slash_commands: self.listing.effective_slash_commands().map(|slash| slash.spec.clone()).collect(),
+            untrusted_commands: self.listing.untrusted.clone(),
         }
     }
 
-    /// Tells what a person should know at the start of a run.
+    /// Prints problems at the start of a run.
     pub(super) fn print_problems(&self, agents: &AgentConfig) {
-        let of = |severity| move |problem: &&DefinitionProblem| problem.severity == severity;
-        let errors: Vec<_> = self.gathered.problems.iter().filter(of(Severity::Error)).collect();
+        let has = |severity| move |problem: &&DefinitionProblem| problem.severity == severity;
+        let errors: Vec<_> = self.listing.problems.iter().filter(has(Severity::Error)).collect();
         for problem in errors.iter().take(MAX_PRINTED_PROBLEMS) {
             print::note(print::sanitize(&problem.to_string()));
         }
-        let count = |severity| self.gathered.problems.iter().filter(of(severity)).count();
+        let count = |severity| self.listing.problems.iter().filter(has(severity)).count();
         let hidden = errors.len().saturating_sub(MAX_PRINTED_PROBLEMS) + count(Severity::Warning);
         if hidden > 0 {
-            print::note(format_args!("{hidden} more about agents, skills, commands and hooks: `bosun catalog check`"));
+            let problems = print::pluralize(hidden, "more problem");
+            print::note(format_args!("{problems} in the catalogue: see `bosun catalog check`"));
         }
         match count(Severity::Untrusted) {
             0 => {}
             files => print::note(format_args!(
-                "{files} of the project's agents, skills, commands and hooks are ignored, since you have not trusted it; \
-                 look at them, then `bosun trust`"
+                "{files} of the project's agents, skills, commands and hooks are ignored because it is not trusted; \
+                 review them, then run `bosun trust`"
             )),
         }
-        if let Some((_, words)) = describe_remote(&self.gathered.remote) {
-            print::note(print::sanitize(&words));
+        if let Some((_, message)) = describe_remote(&self.listing.remote) {
+            print::note(print::sanitize(&message));
         }
-        if let Some(pressure) = self.pressure(agents) {
+        if let Some(pressure) = self.description_overflow(agents) {
             print::note(format_args!("{pressure}; shorten them, or raise agents.description-limit"));
         }
     }
 
-    /// Whether descriptions take too much of every request.
-    pub(crate) fn pressure(&self, agents: &AgentConfig) -> Option<DescriptionOverflow> {
-        DescriptionOverflow::of(self.gathered.effective().map(|agent| &agent.spec), agents.description_limit)
+    /// Whether the descriptions take too much of every request.
+    pub(crate) fn description_overflow(&self, agents: &AgentConfig) -> Option<DescriptionOverflow> {
+        DescriptionOverflow::of(self.listing.effective().map(|agent| &agent.spec), agents.description_limit)
     }
 }
 
-/// No file stands in for a slash command that is part of the program.
+/// Shadows definitions with the name of a built-in slash command.
 fn shadow_built_in_commands(gathered: &mut CatalogListing) {
-    for slash in gathered.slashes.iter_mut().filter(|slash| SlashRegistry::is_built_in(&slash.spec.name)) {
-        let words = format!("/{} is built in, so this one is not used", slash.spec.name);
+    for slash in gathered.slash_commands.iter_mut().filter(|slash| SlashRegistry::is_built_in(&slash.spec.name)) {
+        let message = format!("/{} is built in, so this one is not used", slash.spec.name);
         let (file, remedy) = (PathBuf::from(&slash.spec.file), "rename it".to_owned());
-        gathered.problems.push(DefinitionProblem {
-            file,
-            at: None,
-            severity: Severity::Warning,
-            message: words,
-            remedy,
-        });
+        gathered.problems.push(DefinitionProblem { file, at: None, severity: Severity::Warning, message, remedy });
         slash.shadowed_by = Some(DefinitionSource::BuiltIn);
     }
 }
 
-/// What is to be said of a remote catalogue, and how much it matters.
+/// The message about the state of the remote catalogue, and its severity.
 pub(crate) fn describe_remote(state: &RemoteState) -> Option<(Severity, String)> {
     match state {
         RemoteState::Unset | RemoteState::Fresh { .. } | RemoteState::Cached { why: None, .. } => None,
         RemoteState::Cached { url, fetched_at, why: Some(why) } => {
             let ago = time::format_age(*fetched_at, SystemClock.now());
-            Some((Severity::Error, format!("{url}: {why}; its agents of {ago} ago are used")))
+            Some((Severity::Error, format!("{url}: {why}; its agents from {ago} ago are used")))
         }
         RemoteState::Down { url, why } => Some((Severity::Error, format!("{url}: {why}; its agents are missing"))),
         RemoteState::Unasked { url } => {
-            Some((Severity::Warning, format!("{url}: nobody has asked it yet, so its agents are missing")))
+            Some((Severity::Warning, format!("{url}: not fetched yet, so its agents are missing")))
         }
     }
 }
 
-/// A definition whose models are named so that anybody finds them again.
+/// A definition with the full names of its models.
 fn with_full_names(spec: &AgentSpec, models: &ConfiguredModelSet) -> AgentSpec {
     AgentSpec { models: spec.models.iter().map(|name| models.full_name(name)).collect(), ..spec.clone() }
 }

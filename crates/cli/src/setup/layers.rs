@@ -1,4 +1,4 @@
-//! The layers of settings for a folder, and the policy that comes of them.
+//! The settings layers of a folder, and the policy derived from them.
 
 use std::fmt::Display;
 use std::num::NonZeroU64;
@@ -21,29 +21,28 @@ use crate::error::CliError;
 use crate::print;
 
 impl Setup {
-    /// Every layer that counts in a folder, which is given without links: files, the environment, the session that
-    /// goes on, and what was typed.
+    /// All layers that apply in a folder (a canonical path): files, environment, resumed session, and flags.
     pub(crate) fn layers(
         &self,
         permit: &PermissionArgs,
-        typed: SettingsFile,
-        before: Option<&SessionView>,
+        flags: SettingsFile,
+        previous: Option<&SessionView>,
         cwd: &Path,
     ) -> Result<SettingsLayers, CliError> {
         let project = Project::find(cwd);
         let (config_file, top) = (project.config_file(), project.top.clone());
-        let places = SettingsLocations {
+        let locations = SettingsLocations {
             home: self.home.root(),
             user: self.env.user.as_deref(),
             managed: self.env.managed.as_deref(),
             trust: self.trust_status(&project),
             project,
-            scopes: &permit.choices(),
+            scopes: &permit.settings_scopes(),
         };
         let read = || -> Result<SettingsLayers, ConfigError> {
-            let mut layers = SettingsLayers::read(&places)?;
+            let mut layers = SettingsLayers::read(&locations)?;
             layers.add_environment(&self.env)?;
-            layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: typed })?;
+            layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: flags })?;
             if let Some(given) = permit.settings.as_deref() {
                 layers.add(settings_flag_layer(given)?)?;
             }
@@ -64,37 +63,37 @@ impl Setup {
                 None => failure,
             }
         })?;
-        if let Some(before) = before {
+        if let Some(previous) = previous {
             layers.add_session(
-                SettingsFile::of_session(before)
-                    .map_err(|error| settings_failure(format!("session {}: {error}", before.id)))?,
+                SettingsFile::of_session(previous)
+                    .map_err(|error| settings_failure(format!("session {}: {error}", previous.id)))?,
             );
         }
-        layers.check().map_err(|error| match before {
-            Some(_) => settings_failure(error).with_hint("--permission-mode gives a session another mode"),
+        layers.check().map_err(|error| match previous {
+            Some(_) => settings_failure(error).with_hint("--permission-mode changes the session's mode"),
             None => settings_failure(error),
         })?;
         Ok(layers)
     }
 
-    /// Every layer that counts in the working folder, without a session.
+    /// All layers that apply in the working folder, without a session.
     pub(crate) fn layers_here(&self) -> Result<SettingsLayers, CliError> {
         self.layers(&PermissionArgs::default(), SettingsFile::default(), None, &folder(None)?)
     }
 
-    /// What calls may do in a folder.
+    /// The policy for tool calls in a folder.
     pub(crate) fn policy(
         &self,
         permit: &PermissionArgs,
-        before: Option<&SessionView>,
+        previous: Option<&SessionView>,
         cwd: &Path,
     ) -> Result<Policy, CliError> {
-        let layers = self.layers(permit, permit.flag_settings()?, before, cwd)?;
-        let found = self.load_catalog(&layers, &permit.choices(), &DefinitionArgs::default())?;
+        let layers = self.layers(permit, permit.flag_settings()?, previous, cwd)?;
+        let found = self.load_catalog(&layers, &permit.settings_scopes(), &DefinitionArgs::default())?;
         self.policy_of(&layers, &found, cwd, &self.roots(&layers)?)
     }
 
-    /// How a project stands.
+    /// The trust status of a project.
     pub(crate) fn trust_status(&self, project: &Project) -> TrustStatus {
         trust_status(&self.home, project)
     }
@@ -124,7 +123,7 @@ impl Setup {
         })
     }
 
-    /// More folders of the workspace, as they really are. A session goes on without one that is gone.
+    /// The additional folders of the workspace, as canonical paths. A resumed session drops those that are gone.
     pub(super) fn roots(&self, layers: &SettingsLayers) -> Result<Vec<PathBuf>, CliError> {
         let mut roots = Vec::new();
         for (path, origin) in layers.roots(self.env.user.as_deref()) {
@@ -147,7 +146,7 @@ impl Setup {
     }
 }
 
-/// How a project stands with whoever has this home. One that nobody can look up is not trusted.
+/// The trust status of a project in this home. A project whose trust cannot be looked up is not trusted.
 pub(crate) fn trust_status(home: &Home, project: &Project) -> TrustStatus {
     if !TrustedContents::has_any(&project.top, home.root()) {
         return TrustStatus::Untrusted;
@@ -155,7 +154,7 @@ pub(crate) fn trust_status(home: &Home, project: &Project) -> TrustStatus {
     let remembered = project.top.to_str().and_then(|top| {
         let looked_up = TrustStore::open(home).and_then(|trust| trust.digest(top));
         looked_up.unwrap_or_else(|error| {
-            tracing::warn!(%error, "trust cannot be looked up");
+            tracing::warn!(%error, "cannot look up trust");
             None
         })
     });
@@ -163,7 +162,7 @@ pub(crate) fn trust_status(home: &Home, project: &Project) -> TrustStatus {
 }
 
 impl PermissionArgs {
-    /// Warns of typed rules about tools that do not exist: they match nothing.
+    /// Warns of rules given as flags that match nothing because their tool does not exist.
     pub(super) fn warn_unknown_tools(&self) {
         for rule in [&self.allow, &self.ask, &self.deny].into_iter().flatten() {
             if let Some(tool) = rule.unknown_tool() {
@@ -174,10 +173,10 @@ impl PermissionArgs {
         }
     }
 
-    /// What was typed, as a layer of settings.
+    /// The flags as a settings file.
     pub(crate) fn flag_settings(&self) -> Result<SettingsFile, CliError> {
         let PermissionArgs { allow, ask, deny, add_dir, .. } = self;
-        let here = |folder: &PathBuf| {
+        let absolute = |folder: &PathBuf| {
             std::path::absolute(folder)
                 .map_err(|error| settings_failure(format!("cannot work in {}: {error}", folder.display())))
         };
@@ -188,14 +187,14 @@ impl PermissionArgs {
                 ask: ask.clone(),
                 deny: deny.clone(),
             },
-            workspace: WorkspaceSettings { add_dirs: add_dir.iter().map(here).collect::<Result<_, _>>()? },
+            workspace: WorkspaceSettings { add_dirs: add_dir.iter().map(absolute).collect::<Result<_, _>>()? },
             ..SettingsFile::default()
         })
     }
 }
 
 impl RunArgs {
-    /// What was typed, as a layer of settings.
+    /// The flags as a settings file.
     pub(crate) fn flag_settings(&self) -> Result<SettingsFile, CliError> {
         Ok(SettingsFile {
             model: self.model.clone(),
@@ -215,14 +214,14 @@ impl RunArgs {
     }
 }
 
-/// Tells what of the files a person should know at the start of a run.
+/// Prints the warnings about the settings files at the start of a run.
 pub(super) fn print_warnings(layers: &SettingsLayers) {
     for notice in layers.notices.iter().filter(|notice| notice.level == NoticeLevel::Warning) {
         print::note(print::sanitize(&format!("{}: {}", notice.path.display(), notice.text)));
     }
 }
 
-/// Settings that cannot be used. What is wrong with them may repeat what a stranger wrote.
+/// An error for unusable settings. Its text may quote untrusted input.
 pub(crate) fn settings_failure(error: impl Display) -> CliError {
     CliError::usage(print::sanitize(&error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! The models that agents may be run with, from providers that are configured.
+//! The models that agents can use, from the configured providers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,22 +30,22 @@ impl ConfiguredModelSet {
         }
     }
 
-    /// Whether a model that a file names can be asked; says why it cannot.
+    /// Checks whether a model named in a file is available; the error says why not.
     pub(super) fn check_available(&self, spec: &str) -> Result<(), String> {
         if spec == "inherit" { Ok(()) } else { self.open(spec).map(|_model| ()) }
     }
 
-    /// The first of these that can be asked.
-    pub(super) fn first_available(&self, wanted: &[String]) -> Result<String, CliError> {
+    /// The first of these models that is available.
+    pub(super) fn first_available(&self, specs: &[String]) -> Result<String, CliError> {
         let mut problems = Vec::new();
-        for spec in wanted {
+        for spec in specs {
             match self.open(spec) {
                 Ok(_model) => return Ok(spec.clone()),
                 Err(why) => problems.push(format!("{spec}: {why}")),
             }
         }
-        let message = format!("no model that the agent wants can be asked ({})", problems.join("; "));
-        Err(super::settings_failure(message).with_hint("name one with --model; `bosun models` lists what there is"))
+        let message = format!("none of the agent's models is available ({})", problems.join("; "));
+        Err(super::settings_failure(message).with_hint("name one with --model; `bosun models` lists the models"))
     }
 }
 
@@ -66,8 +66,8 @@ impl ModelResolver for ConfiguredModelSet {
         self.providers.available()
     }
 
-    fn preferred(&self, taste: ModelPreference) -> Option<String> {
-        match taste {
+    fn preferred(&self, preference: ModelPreference) -> Option<String> {
+        match preference {
             ModelPreference::Same => None,
             ModelPreference::Small => self.small.clone(),
             ModelPreference::Other => self.other.clone(),
@@ -75,21 +75,21 @@ impl ModelResolver for ConfiguredModelSet {
     }
 }
 
-/// Chooses the default model where no other is chosen; tells which, and why.
+/// Sets the default model if none is chosen; returns a notice that says which and why.
 pub(super) fn apply_default_model(config: &mut Config, access: &ModelAccess) -> Option<String> {
     if config.model.is_some() {
         return None;
     }
     let DefaultModel { spec, variable } = access.default_model()?;
-    let words = format!(
-        "the model is {spec}, since {variable} is set and no model is chosen; choose another with --model, \
+    let notice = format!(
+        "using the model {spec}, since {variable} is set and no model is chosen; choose another with --model, \
          BOSUN_MODEL, or `model` in config.toml"
     );
     config.model = Some(spec);
-    Some(words)
+    Some(notice)
 }
 
-/// How much more expensive an agent's model may be, in the runtime's words.
+/// The limit on how much more expensive an agent's model may be.
 pub(super) fn cost_guard(agents: &AgentConfig) -> CostGuard {
     CostGuard {
         percent: Some((agents.cost_factor * 100.0).round() as u32),

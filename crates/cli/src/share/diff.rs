@@ -1,4 +1,4 @@
-//! Changes of files as lines that went and lines that came.
+//! File changes as removed and added lines.
 
 use std::fmt::Write as _;
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 use super::escape::escape_html;
 use crate::diff::{DiffLine, diff_lines};
 
-/// Most bytes shown of either side.
+/// The maximum number of bytes shown of either side.
 const MAX_SHOWN_BYTES: usize = 16 * 1024;
 
-/// The change that a call of `edit`, `create` or `apply_patch` makes; none for other calls.
+/// The change made by a call of `edit`, `create` or `apply_patch`; `None` for other calls.
 pub(super) fn call_diff_html(call: &ToolCallRequest) -> Option<String> {
     let input: Value = serde_json::from_str(&call.input).ok()?;
-    let said = |key: &str| input.get(key).and_then(Value::as_str);
+    let field = |key: &str| input.get(key).and_then(Value::as_str);
     match call.tool.as_str() {
         "edit" => {
-            let (old, new) = (clip_middle(said("old")?, MAX_SHOWN_BYTES), clip_middle(said("new")?, MAX_SHOWN_BYTES));
-            Some(diff_html(said("path")?, &diff_lines(&old, &new)))
+            let (old, new) = (clip_middle(field("old")?, MAX_SHOWN_BYTES), clip_middle(field("new")?, MAX_SHOWN_BYTES));
+            Some(diff_html(field("path")?, &diff_lines(&old, &new)))
         }
         "create" => {
-            let content = clip_middle(said("content")?, MAX_SHOWN_BYTES);
-            Some(diff_html(said("path")?, &diff_lines("", &content)))
+            let content = clip_middle(field("content")?, MAX_SHOWN_BYTES);
+            Some(diff_html(field("path")?, &diff_lines("", &content)))
         }
         "apply_patch" => {
-            let patch = clip_middle(said("patch")?, MAX_SHOWN_BYTES);
+            let patch = clip_middle(field("patch")?, MAX_SHOWN_BYTES);
             Some(diff_html("", &patch.lines().map(patch_line).collect::<Vec<_>>()))
         }
         _other => None,

@@ -1,12 +1,12 @@
-//! Any text as text of a page.
+//! Escapes text for an HTML page.
 
 use crate::print;
 
-/// Any text as text: no letter of it can begin a tag or end an attribute, and none is invisible.
-pub(super) fn escape_html(words: &str) -> String {
-    let mut escaped = String::with_capacity(words.len());
-    for letter in print::sanitize(words).chars() {
-        match letter {
+/// Escapes text: no character can start a tag or end an attribute, and none is invisible.
+pub(super) fn escape_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in print::sanitize(text).chars() {
+        match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),

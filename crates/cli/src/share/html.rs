@@ -1,4 +1,4 @@
-//! A session as one page of HTML: nothing in it runs, nothing is fetched, and every word of others is text.
+//! A session as one HTML page: it contains no scripts, fetches nothing, and escapes all text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,23 +18,23 @@ use crate::run::event_text;
 
 const STYLE: &str = include_str!("html.css");
 
-/// Most bytes shown of one tool's input or answer.
+/// The maximum number of bytes shown of a tool's input or result.
 const MAX_SHOWN_BYTES: usize = 16 * 1024;
 
-/// What a page shows.
+/// The data shown on a page.
 pub(super) struct SessionPageData<'a> {
     pub(super) session: &'a SessionView,
     pub(super) tasks: &'a [TaskView],
     pub(super) todos: &'a [TodoRow],
     pub(super) plan: Option<&'a str>,
     pub(super) log: &'a [Envelope],
-    /// What of the session could not be read.
+    /// What could not be read of the session.
     pub(super) damage: Option<&'a str>,
 }
 
-/// The page.
-pub(super) fn render_page(shown: &SessionPageData<'_>) -> String {
-    let SessionPageData { session, tasks, todos, plan, log, damage } = shown;
+/// Renders the page.
+pub(super) fn render_page(data: &SessionPageData<'_>) -> String {
+    let SessionPageData { session, tasks, todos, plan, log, damage } = data;
     let title = print::one_line(&session.title, 80);
     let mut page = SessionPageBuilder { html: String::new(), paths: task_paths(tasks), answers: call_answers(log) };
     page.add(format_args!(
@@ -70,16 +70,16 @@ struct SessionPageBuilder {
 impl SessionPageBuilder {
     fn add_facts(&mut self, session: &SessionView, fleet: Option<FleetPageState>, todos: &[TodoRow]) {
         let fleet = fleet.map(|fleet| describe_fleet(fleet, todos));
-        let own = session.last_outcome.as_ref().map(|outcome| outcome.as_str().to_owned());
-        let outcome = match (own, &fleet) {
-            (Some(own), Some(fleet)) => format!("{own}; {fleet}"),
-            (Some(own), None) => own,
+        let last_outcome = session.last_outcome.as_ref().map(|outcome| outcome.as_str().to_owned());
+        let outcome = match (last_outcome, &fleet) {
+            (Some(last_outcome), Some(fleet)) => format!("{last_outcome}; {fleet}"),
+            (Some(last_outcome), None) => last_outcome,
             (None, Some(fleet)) => fleet.clone(),
             (None, None) => "none yet".to_owned(),
         };
         let rows = [
             ("session", session.id.to_string()),
-            ("began", session.created_at.to_string()),
+            ("started", session.created_at.to_string()),
             ("last event", session.updated_at.to_string()),
             ("folder", session.cwd.clone()),
             ("model", session.model.clone()),
@@ -93,7 +93,7 @@ impl SessionPageBuilder {
         self.add(format_args!("</table>\n"));
     }
 
-    /// What was to be done, and how far it is.
+    /// Adds the todos and their status.
     fn add_todos(&mut self, todos: &[TodoRow]) {
         if todos.is_empty() {
             return;
@@ -118,7 +118,7 @@ impl SessionPageBuilder {
         self.add(format_args!("</table>\n"));
     }
 
-    /// The agents and commands, each below the one that started it.
+    /// Adds the agents and commands, each below its parent.
     fn add_tree(&mut self, tasks: &[TaskView]) {
         self.add(format_args!("<h2>Agents</h2>\n<ul>\n"));
         let mut depth = 0;
@@ -131,12 +131,12 @@ impl SessionPageBuilder {
                 self.add(format_args!("</ul>\n"));
                 depth -= 1;
             }
-            let what = print::one_line(task.intent.as_deref().unwrap_or(&task.description), 100);
+            let activity = print::one_line(task.intent.as_deref().unwrap_or(&task.description), 100);
             let state = task.last_outcome.as_ref().map_or(task.state.as_str(), TaskOutcome::as_str);
             let (name, agent) = (escape_html(&task.name), escape_html(&task.agent));
             self.add(format_args!(
                 "<li>{name} ({agent}): {state} <span class=\"note\">{}</span></li>\n",
-                escape_html(&what)
+                escape_html(&activity)
             ));
         }
         (0..=depth).for_each(|_| self.add(format_args!("</ul>\n")));
@@ -152,8 +152,8 @@ impl SessionPageBuilder {
             let cost = Money::new(task.cost_micros, task.priced);
             self.add_cost_row(&task.path, model, [task.turns, task.usage.input, task.usage.output], cost);
         }
-        let all = Money::new(session.spent.micros, session.priced);
-        self.add_cost_row("all", "", [session.turns, session.usage.input, session.usage.output], all);
+        let total = Money::new(session.spent.micros, session.priced);
+        self.add_cost_row("all", "", [session.turns, session.usage.input, session.usage.output], total);
         self.add(format_args!("</table>\n"));
     }
 
@@ -169,19 +169,19 @@ impl SessionPageBuilder {
     fn add_event(&mut self, envelope: &Envelope) {
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::MailAdmitted { from: Principal::User, body: MailBody::Text { text: words, .. }, .. } => {
-                let whom = self.with_task_path(task, "User");
-                self.add(format_args!("<h3>{whom}</h3>\n<pre class=\"user\">{}</pre>\n", escape_html(words)));
+            Event::MailAdmitted { from: Principal::User, body: MailBody::Text { text, .. }, .. } => {
+                let heading = self.with_task_path(task, "User");
+                self.add(format_args!("<h3>{heading}</h3>\n<pre class=\"user\">{}</pre>\n", escape_html(text)));
             }
             Event::TurnAnswered { turn, content, .. } => {
-                let whose = self.with_task_path(task, &turn.to_string());
-                self.add(format_args!("<h3>{whose}</h3>\n"));
+                let heading = self.with_task_path(task, &turn.to_string());
+                self.add(format_args!("<h3>{heading}</h3>\n"));
                 content.iter().for_each(|block| self.add_block(task, *turn, block));
             }
             Event::TurnFailed { turn, message, .. } => self.add_note("bad", &format!("{turn} failed: {message}")),
             Event::ModeChanged { mode, .. } => self.add_note("note", &format!("mode: {mode}")),
             Event::ModelChanged { model, .. } => self.add_note("note", &format!("model: {model}")),
-            Event::AutopilotContinued { count, .. } => self.add_note("note", &format!("told to go on, {count}")),
+            Event::AutopilotContinued { count, .. } => self.add_note("note", &format!("told to continue ({count})")),
             Event::AutopilotStopped { why, continues } => {
                 self.add_note("note", &event_text::describe_autopilot_stop(why, *continues))
             }
@@ -197,13 +197,13 @@ impl SessionPageBuilder {
 
     fn add_block(&mut self, task: TaskId, turn: Turn, block: &ContentBlock) {
         match block {
-            ContentBlock::Text { text: words } => {
-                self.add(format_args!("<div class=\"said\">\n{}</div>\n", markdown::html(words)))
+            ContentBlock::Text { text } => {
+                self.add(format_args!("<div class=\"said\">\n{}</div>\n", markdown::html(text)))
             }
-            ContentBlock::Thinking { text: words } => {
+            ContentBlock::Thinking { text } => {
                 self.add(format_args!(
                     "<details><summary>thinking</summary><pre>{}</pre></details>\n",
-                    escape_html(words)
+                    escape_html(text)
                 ));
             }
             ContentBlock::Call(call) => self.add_call(task, turn, call),
@@ -211,32 +211,32 @@ impl SessionPageBuilder {
         }
     }
 
-    /// A call, folded, with its answer.
+    /// Adds a folded call with its result.
     fn add_call(&mut self, task: TaskId, turn: Turn, call: &ToolCallRequest) {
-        let head = escape_html(&event_text::call_line(call));
+        let summary = escape_html(&event_text::call_line(call));
         let input = || format!("<pre>{}</pre>\n", escape_html(&clip_middle(&call.input, MAX_SHOWN_BYTES)));
         let input = diff::call_diff_html(call).unwrap_or_else(input);
-        self.add(format_args!("<details><summary>{head}</summary>\n{input}"));
+        self.add(format_args!("<details><summary>{summary}</summary>\n{input}"));
         match self.answers.remove(&(task, turn, call.id.clone())) {
             Some(answer) => {
-                let said = clip_middle(&answer.text, MAX_SHOWN_BYTES);
-                self.add(format_args!("<p>{}</p>\n<pre>{}</pre>\n", answer.status.as_str(), escape_html(&said)));
+                let result = clip_middle(&answer.text, MAX_SHOWN_BYTES);
+                self.add(format_args!("<p>{}</p>\n<pre>{}</pre>\n", answer.status.as_str(), escape_html(&result)));
             }
             None => self.add_note("bad", "not answered"),
         }
         self.add(format_args!("</details>\n"));
     }
 
-    /// Words with the path of the task they are about, unless it is the root.
-    fn with_task_path(&self, task: TaskId, words: &str) -> String {
+    /// A text, prefixed with the task's path unless it is the root.
+    fn with_task_path(&self, task: TaskId, text: &str) -> String {
         match self.paths.get(&task) {
-            Some(path) if path != "/root" => format!("{}: {}", escape_html(path), escape_html(words)),
-            Some(_) | None => escape_html(words),
+            Some(path) if path != "/root" => format!("{}: {}", escape_html(path), escape_html(text)),
+            Some(_) | None => escape_html(text),
         }
     }
 
-    fn add_note(&mut self, class: &str, words: &str) {
-        self.add(format_args!("<p class=\"{class}\">{}</p>\n", escape_html(words)));
+    fn add_note(&mut self, class: &str, text: &str) {
+        self.add(format_args!("<p class=\"{class}\">{}</p>\n", escape_html(text)));
     }
 
     fn add(&mut self, part: std::fmt::Arguments<'_>) {
@@ -245,7 +245,7 @@ impl SessionPageBuilder {
     }
 }
 
-/// How far the session's newest fleet is.
+/// The state of the session's newest fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FleetPageState {
     UnderWay,
@@ -261,12 +261,12 @@ fn newest_fleet(log: &[Envelope]) -> Option<FleetPageState> {
 }
 
 fn describe_fleet(fleet: FleetPageState, todos: &[TodoRow]) -> String {
-    let word = match fleet {
+    let state = match fleet {
         FleetPageState::UnderWay => "not finished",
         FleetPageState::Ended(end) => fleet_end_word(end),
     };
     let done = todos.iter().filter(|row| row.todo.status == TodoStatus::Done).count();
-    format!("fleet {word}: {done} of {} done", print::pluralize(todos.len(), "todo"))
+    format!("fleet {state}: {done} of {} done", print::pluralize(todos.len(), "todo"))
 }
 
 fn fleet_end_word(end: FleetEnd) -> &'static str {
@@ -281,7 +281,7 @@ fn task_paths(tasks: &[TaskView]) -> BTreeMap<TaskId, String> {
     tasks.iter().map(|task| (task.id, task.path.clone())).collect()
 }
 
-/// Parents before their children, whose order is that of their beginning.
+/// Parents before their children, siblings in the order of their start.
 fn in_order(tasks: &[TaskView]) -> Vec<&TaskView> {
     fn below<'a>(tasks: &BTreeMap<Option<TaskId>, Vec<&'a TaskView>>, parent: Option<TaskId>) -> Vec<&'a TaskView> {
         let children = tasks.get(&parent).into_iter().flatten();
@@ -292,7 +292,7 @@ fn in_order(tasks: &[TaskView]) -> Vec<&TaskView> {
     below(&children, None)
 }
 
-/// The answer to each call of each turn: two turns may have calls of one id.
+/// The result of each call of each turn: calls of different turns may share an id.
 fn call_answers(log: &[Envelope]) -> BTreeMap<(TaskId, Turn, CallId), ToolResult> {
     let (mut turns, mut answers) = (BTreeMap::new(), BTreeMap::new());
     for envelope in log {

@@ -1,20 +1,20 @@
-//! Markdown within a line, as HTML. Every word is escaped, and a link leads only to the web or to a mailbox.
+//! Inline Markdown as HTML. All text is escaped, and links lead only to web pages and mail addresses.
 
 use super::escape::escape_html;
 use crate::inline_markdown::{InlineSpan, InlineStyle, parse_inline};
 
-/// The HTML of a line or a paragraph.
-pub(super) fn html(words: &str) -> String {
-    pieces_html(&parse_inline(words))
+/// Renders a line or a paragraph.
+pub(super) fn html(text: &str) -> String {
+    spans_html(&parse_inline(text))
 }
 
-fn pieces_html(pieces: &[InlineSpan<'_>]) -> String {
-    pieces.iter().map(piece_html).collect()
+fn spans_html(spans: &[InlineSpan<'_>]) -> String {
+    spans.iter().map(span_html).collect()
 }
 
-fn piece_html(piece: &InlineSpan<'_>) -> String {
-    match piece {
-        InlineSpan::Text(words) => escape_html(words),
+fn span_html(span: &InlineSpan<'_>) -> String {
+    match span {
+        InlineSpan::Text(text) => escape_html(text),
         InlineSpan::Code { inner, .. } => format!("<code>{}</code>", escape_html(inner)),
         InlineSpan::Styled { mark, inner, .. } => {
             let tag = match mark {
@@ -22,15 +22,15 @@ fn piece_html(piece: &InlineSpan<'_>) -> String {
                 InlineStyle::Emphasis => "em",
                 InlineStyle::Strikethrough => "del",
             };
-            format!("<{tag}>{}</{tag}>", pieces_html(inner))
+            format!("<{tag}>{}</{tag}>", spans_html(inner))
         }
-        InlineSpan::Link { shown, address, .. } if is_safe(address) => anchor(address, &pieces_html(shown)),
-        InlineSpan::Link { shown, address, .. } => format!("{} ({})", pieces_html(shown), escape_html(address)),
+        InlineSpan::Link { shown, address, .. } if is_safe(address) => anchor(address, &spans_html(shown)),
+        InlineSpan::Link { shown, address, .. } => format!("{} ({})", spans_html(shown), escape_html(address)),
         InlineSpan::BareUrl(address) => anchor(address, &escape_html(address)),
     }
 }
 
-/// Whether a link may lead there.
+/// Whether a link may have this target.
 fn is_safe(address: &str) -> bool {
     let lower = address.to_ascii_lowercase();
     ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme))

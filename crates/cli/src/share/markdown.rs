@@ -1,5 +1,5 @@
-//! Markdown as HTML: headings, lists, quotes, code, tables and paragraphs. What is not understood is a paragraph, and
-//! every word is escaped.
+//! Markdown as HTML: headings, lists, quotes, code, tables and paragraphs. Unknown syntax becomes a paragraph, and all
+//! text is escaped.
 
 use super::escape::escape_html;
 use super::inline;
@@ -7,13 +7,13 @@ use super::inline;
 /// Lists and quotes deeper than this are paragraphs.
 const MAX_DEPTH: usize = 8;
 
-/// The HTML of a text.
-pub(super) fn html(words: &str) -> String {
-    let lines: Vec<&str> = words.lines().collect();
+/// Renders a text.
+pub(super) fn html(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
     blocks(&lines, MAX_DEPTH)
 }
 
-fn blocks(lines: &[&str], deep: usize) -> String {
+fn blocks(lines: &[&str], depth_left: usize) -> String {
     let mut html = String::new();
     let mut rest = lines;
     while let Some((first, after)) = rest.split_first() {
@@ -21,21 +21,21 @@ fn blocks(lines: &[&str], deep: usize) -> String {
             rest = after;
             continue;
         }
-        let (block, taken) = block(rest, deep);
+        let (block, taken) = block(rest, depth_left);
         html.push_str(&block);
         rest = rest.get(taken.max(1)..).unwrap_or_default();
     }
     html
 }
 
-/// The block that begins here, and how many lines it has.
-fn block(lines: &[&str], deep: usize) -> (String, usize) {
+/// Renders the block that starts here; returns it with its number of lines.
+fn block(lines: &[&str], depth_left: usize) -> (String, usize) {
     let first = lines.first().copied().unwrap_or_default();
     if let Some(mark) = fence(first) {
         return code(lines, &mark);
     }
-    if let Some((level, words)) = heading(first) {
-        return (format!("<h{level}>{}</h{level}>\n", inline::html(words)), 1);
+    if let Some((level, text)) = heading(first) {
+        return (format!("<h{level}>{}</h{level}>\n", inline::html(text)), 1);
     }
     if is_rule(first) {
         return ("<hr>\n".into(), 1);
@@ -43,18 +43,18 @@ fn block(lines: &[&str], deep: usize) -> (String, usize) {
     if is_table(lines) {
         return table(lines);
     }
-    if deep > 0 && first.trim_start().starts_with('>') {
-        return quote(lines, deep);
+    if depth_left > 0 && first.trim_start().starts_with('>') {
+        return quote(lines, depth_left);
     }
-    if deep > 0 && parse_item(first).is_some() {
-        return list(lines, deep);
+    if depth_left > 0 && parse_item(first).is_some() {
+        return list(lines, depth_left);
     }
     paragraph(lines)
 }
 
 fn paragraph(lines: &[&str]) -> (String, usize) {
-    let begins = |at: usize, line: &str| {
-        let below = lines.get(at..).unwrap_or_default();
+    let starts_block = |index: usize, line: &str| {
+        let below = lines.get(index..).unwrap_or_default();
         line.trim().is_empty()
             || fence(line).is_some()
             || heading(line).is_some()
@@ -63,18 +63,18 @@ fn paragraph(lines: &[&str]) -> (String, usize) {
             || parse_item(line).is_some()
             || line.trim_start().starts_with('>')
     };
-    let more = lines.iter().enumerate().skip(1).take_while(|(at, line)| !begins(*at, line)).count();
-    let words: Vec<&str> = lines.iter().take(more + 1).map(|line| line.trim()).collect();
-    (format!("<p>{}</p>\n", inline::html(&words.join("\n"))), more + 1)
+    let more = lines.iter().enumerate().skip(1).take_while(|(index, line)| !starts_block(*index, line)).count();
+    let text: Vec<&str> = lines.iter().take(more + 1).map(|line| line.trim()).collect();
+    (format!("<p>{}</p>\n", inline::html(&text.join("\n"))), more + 1)
 }
 
-/// The marks that open a fence.
+/// The delimiter that opens a code fence.
 fn fence(line: &str) -> Option<String> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|c| *c == mark).count();
-    let about = line.get(length..).unwrap_or_default();
-    (length >= 3 && !about.contains('`')).then(|| mark.to_string().repeat(length))
+    let info = line.get(length..).unwrap_or_default();
+    (length >= 3 && !info.contains('`')).then(|| mark.to_string().repeat(length))
 }
 
 fn code(lines: &[&str], mark: &str) -> (String, usize) {
@@ -87,11 +87,11 @@ fn code(lines: &[&str], mark: &str) -> (String, usize) {
     (format!("<pre class=\"code\"><code>{}</code></pre>\n", escape_html(&inner.join("\n"))), taken)
 }
 
-/// The level below those of the page itself, and the words.
+/// The heading's level, below the levels of the page itself, and its text.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let marks = line.bytes().take_while(|byte| *byte == b'#').count();
-    let words = line.get(marks..).and_then(|rest| rest.strip_prefix(' '))?;
-    (1..=6).contains(&marks).then(|| ((marks + 3).min(6), words.trim().trim_end_matches('#').trim_end()))
+    let text = line.get(marks..).and_then(|rest| rest.strip_prefix(' '))?;
+    (1..=6).contains(&marks).then(|| ((marks + 3).min(6), text.trim().trim_end_matches('#').trim_end()))
 }
 
 fn is_rule(line: &str) -> bool {
@@ -99,32 +99,32 @@ fn is_rule(line: &str) -> bool {
     line.len() >= 3 && ["-", "*", "_"].into_iter().any(|mark| line.replace(mark, "").is_empty())
 }
 
-fn quote(lines: &[&str], deep: usize) -> (String, usize) {
+fn quote(lines: &[&str], depth_left: usize) -> (String, usize) {
     let inner: Vec<&str> = lines.iter().map_while(|line| line.trim_start().strip_prefix('>')).collect();
-    let words: Vec<&str> = inner.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    (format!("<blockquote>\n{}</blockquote>\n", blocks(&words, deep - 1)), inner.len())
+    let text: Vec<&str> = inner.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    (format!("<blockquote>\n{}</blockquote>\n", blocks(&text, depth_left - 1)), inner.len())
 }
 
-/// An item of a list: how far it is set in, where its words begin, and the tag of its list.
+/// A list item: its indentation, its text, and the tag of its list.
 struct MarkdownListItem<'a> {
     indent: usize,
     tag: &'static str,
-    words: &'a str,
+    text: &'a str,
 }
 
 fn parse_item(line: &str) -> Option<MarkdownListItem<'_>> {
     let bare = line.trim_start();
     let indent = line.len() - bare.len();
     if let Some(words) = ["- ", "* ", "+ "].into_iter().find_map(|mark| bare.strip_prefix(mark)) {
-        return Some(MarkdownListItem { indent, tag: "ul", words });
+        return Some(MarkdownListItem { indent, tag: "ul", text: words });
     }
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
     let rest = bare.get(digits..).unwrap_or_default();
     let words = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))?;
-    (1..=4).contains(&digits).then_some(MarkdownListItem { indent, tag: "ol", words })
+    (1..=4).contains(&digits).then_some(MarkdownListItem { indent, tag: "ol", text: words })
 }
 
-fn list(lines: &[&str], deep: usize) -> (String, usize) {
+fn list(lines: &[&str], depth_left: usize) -> (String, usize) {
     let Some(MarkdownListItem { indent, tag, .. }) = lines.first().and_then(|line| parse_item(line)) else {
         return paragraph(lines);
     };
@@ -134,49 +134,50 @@ fn list(lines: &[&str], deep: usize) -> (String, usize) {
         lines.get(taken).and_then(|line| parse_item(line)).filter(|it| it.indent <= indent && it.tag == tag)
     {
         let below = lines.get(taken + 1..).unwrap_or_default();
-        let more = continued(below, indent);
-        let mut inner = vec![first.words];
+        let more = continuation_lines(below, indent);
+        let mut inner = vec![first.text];
         inner.extend(below.iter().take(more).map(|line| outdented(line, indent + 2)));
-        html.push_str(&format!("<li>{}</li>\n", tight(&blocks(&inner, deep - 1))));
+        html.push_str(&format!("<li>{}</li>\n", unwrap_paragraph(&blocks(&inner, depth_left - 1))));
         taken += 1 + more;
     }
     html.push_str(&format!("</{tag}>\n"));
     (html, taken)
 }
 
-/// How many of these lines belong to the item above: those that are set in further, and blank ones between them.
-fn continued(lines: &[&str], indent: usize) -> usize {
+/// The number of lines that belong to the item above: those indented further, and blank lines between them.
+fn continuation_lines(lines: &[&str], indent: usize) -> usize {
     let mut belongs = 0;
-    for (at, line) in lines.iter().enumerate() {
+    for (index, line) in lines.iter().enumerate() {
         let depth = line.len() - line.trim_start().len();
         match line.trim().is_empty() {
             true => {}
-            false if depth > indent => belongs = at + 1,
+            false if depth > indent => belongs = index + 1,
             false => break,
         }
     }
     // A blank line between two items belongs to the first.
     let blank = lines.iter().skip(belongs).take_while(|line| line.trim().is_empty()).count();
-    let goes_on = lines.get(belongs + blank).is_some_and(|line| parse_item(line).is_some());
-    if goes_on { belongs + blank } else { belongs }
+    let has_next_item = lines.get(belongs + blank).is_some_and(|line| parse_item(line).is_some());
+    if has_next_item { belongs + blank } else { belongs }
 }
 
-fn outdented(line: &str, most: usize) -> &str {
+fn outdented(line: &str, max: usize) -> &str {
     let depth = line.len() - line.trim_start_matches(' ').len();
-    line.get(depth.min(most)..).unwrap_or(line)
+    line.get(depth.min(max)..).unwrap_or(line)
 }
 
-/// An item of one paragraph needs no paragraph.
-fn tight(html: &str) -> &str {
+/// Unwraps an item that consists of one paragraph.
+fn unwrap_paragraph(html: &str) -> &str {
     let inner = html.strip_prefix("<p>").and_then(|rest| rest.strip_suffix("</p>\n"));
     inner.filter(|inner| !inner.contains("<p>")).unwrap_or(html)
 }
 
-/// A row, and below it the line that makes it a table's head.
+/// Whether these lines start a table: a row, and a separator line below it.
 fn is_table(lines: &[&str]) -> bool {
-    let [head, line, ..] = lines else { return false };
-    let is_line = line.contains('-') && line.contains('|') && line.chars().all(|c| "|-: ".contains(c));
-    head.contains('|') && is_line
+    let [head, separator, ..] = lines else { return false };
+    let is_separator =
+        separator.contains('-') && separator.contains('|') && separator.chars().all(|c| "|-: ".contains(c));
+    head.contains('|') && is_separator
 }
 
 fn table(lines: &[&str]) -> (String, usize) {
@@ -192,7 +193,7 @@ fn table(lines: &[&str]) -> (String, usize) {
     (html, below.len() + 2)
 }
 
-/// The cells of a row; `\|` is not a border.
+/// The cells of a row; `\|` does not end a cell.
 fn cells(line: &str) -> Vec<String> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);

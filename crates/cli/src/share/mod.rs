@@ -1,4 +1,4 @@
-//! A session as a file for others to read, written when its run is over.
+//! A session as a file for others to read, written at the end of the run.
 
 mod diff;
 mod escape;
@@ -22,10 +22,10 @@ use crate::error::CliError;
 use crate::print;
 use crate::sessions::read_log;
 
-/// Who may read the file, but for what the user's mask takes away.
+/// The permissions of the file before the user's umask applies.
 const FILE_MODE: u32 = 0o666;
 
-/// A place for the file. It is known to be writable: the file has begun, under another name.
+/// A reserved path for the file. It is known to be writable: a draft already exists under a temporary name.
 #[derive(Debug)]
 pub(crate) struct ShareFile {
     path: PathBuf,
@@ -34,7 +34,7 @@ pub(crate) struct ShareFile {
 }
 
 impl ShareFile {
-    /// Takes the place, or says why that cannot be.
+    /// Creates the draft, or returns why it cannot be created.
     pub(crate) fn create(path: &Path) -> Result<ShareFile, CliError> {
         let hint = "name a file that ends with .md or .html, such as --share run.html";
         let shown = path.display();
@@ -57,7 +57,7 @@ impl ShareFile {
         Ok(ShareFile { path: path.to_owned(), format, draft })
     }
 
-    /// Where the file is while it is written, and where it will be.
+    /// The paths of the draft and of the final file.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let draft = self.draft.path();
         let folder = draft.parent().and_then(|folder| folder.canonicalize().ok());
@@ -65,7 +65,7 @@ impl ShareFile {
         folder.map_or_else(Vec::new, |folder| names.into_iter().flatten().map(|name| folder.join(name)).collect())
     }
 
-    /// Writes the session as it is now; the file appears whole or not at all.
+    /// Writes the session as it is now; the file appears complete or not at all.
     pub(crate) fn write(mut self, home: &Home, id: SessionId) -> Result<(), CliError> {
         let failed = |error: &dyn std::fmt::Display, path: &Path| {
             CliError::failed(format!("cannot write {}: {error}", path.display()))
@@ -79,13 +79,13 @@ impl ShareFile {
     }
 }
 
-/// Why a file could not be made, without the name that it had meanwhile.
+/// Why a file could not be created, without its temporary name.
 fn file_error_reason(error: &std::io::Error) -> String {
     let whole = error.to_string();
     whole.split_once(" at path ").map_or(whole.as_str(), |(reason, _)| reason).to_owned()
 }
 
-/// A session as one text, and what of its log could not be read.
+/// A session as text, and an error for what could not be read of its log.
 pub(crate) fn render_session(
     home: &Home,
     id: SessionId,
@@ -101,11 +101,11 @@ pub(crate) fn render_session(
         ExportFormat::Html => {
             let views = match SessionReader::open(home, id).and_then(|reader| SessionPageViews::read(&reader)) {
                 Ok(views) => views,
-                // What the log says is all there is.
+                // The log is all there is.
                 Err(StoreError::Corrupt { path, detail }) => {
                     damage.get_or_insert_with(|| {
                         let path = path.display();
-                        CliError::failed(format!("{path} is damaged: {detail}; none of its events is missing"))
+                        CliError::failed(format!("{path} is damaged: {detail}; no events are missing"))
                     });
                     SessionPageViews::read(&SessionReader::of_events(id, &log)?)?
                 }
@@ -120,7 +120,7 @@ pub(crate) fn render_session(
     Ok((text, damage))
 }
 
-/// What a page of HTML shows besides the log.
+/// The data of an HTML page besides the log.
 struct SessionPageViews {
     session: SessionView,
     tasks: Vec<TaskView>,

@@ -1,4 +1,4 @@
-//! An event of a task in lines for people.
+//! Formats a task's event as lines.
 
 use protocol::{ContentBlock, Event, MailBody, Principal, Timestamp};
 
@@ -6,10 +6,10 @@ use super::selection::TaskPaths;
 use crate::print;
 use crate::run::event_text;
 
-/// Most letters of a line that is not the agent's own.
+/// The maximum length of a line that is not the agent's own text.
 const MAX_LINE_CHARS: usize = 160;
 
-/// The lines that an event is worth; the words of an answer only if they were not shown as they came.
+/// The lines for an event; includes the text of an answer only if it was not streamed.
 pub(super) fn task_event_lines(at: Timestamp, event: &Event, paths: &TaskPaths, streamed: bool) -> Vec<String> {
     match event {
         Event::TaskCreated(spec) => {
@@ -24,26 +24,26 @@ pub(super) fn task_event_lines(at: Timestamp, event: &Event, paths: &TaskPaths, 
             vec![format!("< {} {from}: {}", time_of_day(at), short(text))]
         }
         Event::MailAdmitted { body: MailBody::Result { task, .. }, .. } => {
-            let whose = paths.get(task).cloned().unwrap_or_else(|| task.to_string());
-            vec![format!("< {} the result of {whose}", time_of_day(at))]
+            let task = paths.get(task).cloned().unwrap_or_else(|| task.to_string());
+            vec![format!("< {} the result of {task}", time_of_day(at))]
         }
         Event::TurnAnswered { content, .. } => {
-            let said = content.iter().filter(|_| !streamed).filter_map(|block| match block {
+            let text = content.iter().filter(|_| !streamed).filter_map(|block| match block {
                 ContentBlock::Text { text } => Some(text.lines().map(str::to_owned)),
                 ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
             });
-            said.flatten().chain(event_text::event_lines(event)).collect()
+            text.flatten().chain(event_text::event_lines(event)).collect()
         }
         Event::IntentReported { intent } => vec![format!("* {} intent: {}", time_of_day(at), short(intent))],
-        Event::TaskPromoted => vec![format!("* {} goes on in the background", time_of_day(at))],
+        Event::TaskPromoted => vec![format!("* {} continues in the background", time_of_day(at))],
         Event::TaskInterrupted => vec![format!("* {} interrupted", time_of_day(at))],
         Event::TaskStalled { since_at } => {
-            vec![format!("! {} no sign of life since {}", time_of_day(at), time_of_day(*since_at))]
+            vec![format!("! {} no activity since {}", time_of_day(at), time_of_day(*since_at))]
         }
-        Event::TaskUnstalled => vec![format!("* {} shows signs of life again", time_of_day(at))],
-        Event::CancelRequested { .. } => vec![format!("* {} is asked to stop", time_of_day(at))],
+        Event::TaskUnstalled => vec![format!("* {} active again", time_of_day(at))],
+        Event::CancelRequested { .. } => vec![format!("* {} asked to stop", time_of_day(at))],
         Event::StopBlocked { reason, .. } => {
-            vec![format!("! {} goes on: {}", time_of_day(at), short(event_text::unmet_conditions(reason)))]
+            vec![format!("! {} continues: {}", time_of_day(at), short(event_text::unmet_conditions(reason)))]
         }
         Event::ActivationEnded { outcome, .. } => vec![format!("= {} {}", time_of_day(at), outcome.as_str())],
         other => event_text::event_lines(other),

@@ -1,4 +1,4 @@
-//! What is shown of a task while it is followed.
+//! Shows a task while it is followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,32 +10,32 @@ use super::selection::TaskPaths;
 use super::tail::TailOptions;
 use crate::print;
 
-/// A task, with those below it if they are wanted.
+/// A followed task, with its descendants if requested.
 #[derive(Debug)]
 pub(super) struct TaskFollower {
     options: TailOptions,
-    /// The paths of those that are followed.
+    /// The paths of followed tasks.
     paths: TaskPaths,
-    /// The paths of all that were met.
+    /// The paths of all tasks seen so far.
     all_paths: TaskPaths,
-    /// Those that have not ended for good.
+    /// The followed tasks that have not finished.
     open: BTreeSet<TaskId>,
-    /// What each says while its answer arrives.
+    /// The answers that are being streamed.
     streams: BTreeMap<TaskId, TaskAnswerStream>,
 }
 
-/// An answer that arrives.
+/// A streamed answer.
 #[derive(Debug)]
 struct TaskAnswerStream {
     turn: Turn,
-    /// The line that has begun and not ended.
+    /// The incomplete last line.
     line: String,
 }
 
 impl TaskFollower {
-    pub(super) fn new(top: &TaskView, wanted: TailOptions) -> TaskFollower {
+    pub(super) fn new(top: &TaskView, options: TailOptions) -> TaskFollower {
         TaskFollower {
-            options: wanted,
+            options,
             paths: BTreeMap::from([(top.id, top.path.clone())]),
             all_paths: TaskPaths::new(),
             open: BTreeSet::from([top.id]),
@@ -43,12 +43,12 @@ impl TaskFollower {
         }
     }
 
-    /// Whether everything has ended for good.
+    /// Whether all followed tasks have finished.
     pub(super) fn is_over(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Shows an event, if it is one of a task that is followed.
+    /// Shows an event if its task is followed.
     pub(super) fn show_event(&mut self, envelope: &Envelope) {
         let (task, event) = (envelope.entry.task, &envelope.entry.event);
         self.follow_child(task, event);
@@ -86,7 +86,7 @@ impl TaskFollower {
         lines.lines().for_each(|line| self.print_line(task, line));
     }
 
-    /// Shows lines that nobody will end any more.
+    /// Shows the remaining incomplete lines.
     pub(super) fn flush(&mut self) {
         for (task, stream) in std::mem::take(&mut self.streams) {
             if !stream.line.is_empty() {
@@ -95,20 +95,20 @@ impl TaskFollower {
         }
     }
 
-    /// Follows a task that one of those followed has started.
+    /// Follows a new child of a followed task.
     fn follow_child(&mut self, task: TaskId, event: &Event) {
         let Event::TaskCreated(spec) = event else { return };
-        let above = spec.parent.and_then(|parent| self.all_paths.get(&parent)).map_or("", String::as_str);
-        self.all_paths.insert(task, format!("{above}/{}", spec.name));
-        let above = spec.parent.filter(|_| self.options.tree).and_then(|parent| self.paths.get(&parent));
-        if let Some(above) = above {
-            let path = format!("{above}/{}", spec.name);
+        let parent = spec.parent.and_then(|parent| self.all_paths.get(&parent)).map_or("", String::as_str);
+        self.all_paths.insert(task, format!("{parent}/{}", spec.name));
+        let parent = spec.parent.filter(|_| self.options.tree).and_then(|parent| self.paths.get(&parent));
+        if let Some(parent) = parent {
+            let path = format!("{parent}/{}", spec.name);
             self.paths.insert(task, path);
             self.open.insert(task);
         }
     }
 
-    /// Ends the stream of a turn that is answered; whether its text was shown as it arrived.
+    /// Ends the stream of an answered turn; returns whether its text was already shown.
     fn end_stream(&mut self, task: TaskId, event: &Event) -> bool {
         let (answered, text) = match event {
             Event::TurnAnswered { turn, content, .. } => (*turn, text_of(content)),
@@ -116,12 +116,12 @@ impl TaskFollower {
             _other => return false,
         };
         let Some(stream) = self.streams.remove(&task).filter(|stream| stream.turn == answered) else { return false };
-        // Pieces may be lost on the way; then all of it is shown.
-        let whole = text.ends_with(&stream.line);
-        if whole && !stream.line.is_empty() {
+        // Parts may be lost in transit; then the whole text is shown.
+        let complete = text.ends_with(&stream.line);
+        if complete && !stream.line.is_empty() {
             self.print_line(task, &stream.line);
         }
-        whole
+        complete
     }
 
     fn print_line(&self, task: TaskId, line: &str) {

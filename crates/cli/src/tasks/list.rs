@@ -1,4 +1,4 @@
-//! Tasks as a tree.
+//! Prints tasks as a tree.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,10 +19,10 @@ use crate::{print, time};
 
 const HEADS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];
 
-/// Sessions whose tasks are listed, unless somebody says how many.
+/// The default number of sessions whose tasks are listed.
 const DEFAULT_SESSIONS: u64 = 50;
 
-/// A name keeps so many columns at most.
+/// The maximum width of a name.
 const MAX_NAME_COLUMNS: usize = 40;
 
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ struct SessionTasks {
     tasks: Vec<TaskView>,
     #[serde(skip)]
     model: String,
-    /// Which tasks wait for a person's decision.
+    /// The tasks that wait for the user's decision.
     #[serde(skip)]
     asking: HashSet<TaskId>,
 }
@@ -61,14 +61,14 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError
     let limit = usize::try_from(options.limit.unwrap_or(DEFAULT_SESSIONS)).unwrap_or(usize::MAX);
     let ids = SessionIndex::current(home)?.newest(options.state.as_deref())?;
     let mut ids = ids.into_iter().skip(usize::try_from(options.offset).unwrap_or(usize::MAX));
-    let mut looked = options.offset;
+    let mut next_offset = options.offset;
     for id in ids.by_ref() {
-        looked += 1;
+        next_offset += 1;
         match read_tasks(home, id, options) {
             Ok(listed) if listed.tasks.is_empty() => {}
             Ok(listed) => all.push(listed),
             Err(error) => {
-                print::error(&format!("{id} is left out: {error}"));
+                print::error(&format!("{id} is not listed: {error}"));
                 exit = CommandExit::Failed;
             }
         }
@@ -83,7 +83,7 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError
     }
     let older = ids.count();
     if older > 0 {
-        print::note(format_args!("{older} older sessions are not listed: --offset {looked} goes on with them"));
+        print::note(format_args!("{older} older sessions are not listed: --offset {next_offset} lists them"));
     }
     Ok(exit)
 }
@@ -91,7 +91,7 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError
 fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<SessionTasks, StoreError> {
     let reader = SessionReader::open(home, session)?;
     let SessionView { title, owner_pid, model, .. } = reader.session_view()?;
-    let wanted = TasksParams {
+    let params = TasksParams {
         state: options.state.clone(),
         kind: options.kind.map(TaskType::from),
         below: options.below.as_ref().map(|path| absolute(path)),
@@ -99,10 +99,10 @@ fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result
         ..TasksParams::all_tasks()
     };
     let asking = reader.asks(false)?.into_iter().map(|ask| ask.task).collect();
-    Ok(SessionTasks { session, title, owner_pid, tasks: reader.tasks(&wanted)?.tasks, model, asking })
+    Ok(SessionTasks { session, title, owner_pid, tasks: reader.tasks(&params)?.tasks, model, asking })
 }
 
-/// A path from the root, however it was written.
+/// The path from the root, for absolute and relative input.
 fn absolute(path: &str) -> String {
     let path = path.trim_end_matches('/');
     if path.starts_with('/') { path.to_owned() } else { format!("/root/{path}") }
@@ -114,18 +114,18 @@ fn print_table(all: &[SessionTasks], now: Timestamp) {
     }
     let mut rows = vec![(HEADS.map(str::to_owned), "doing".to_owned())];
     for listed in all {
-        rows.extend(tree(&listed.tasks).iter().map(|drawn| (cells(drawn, listed, now), describe_activity(drawn.task))));
+        rows.extend(tree(&listed.tasks).iter().map(|row| (cells(row, listed, now), describe_activity(row.task))));
     }
     let widths: [usize; 8] =
         std::array::from_fn(|column| rows.iter().map(|(cells, _)| cells[column].width()).max().unwrap_or(0));
-    let line = |(cells, doing): &([String; 8], String)| {
+    let line = |(cells, activity): &([String; 8], String)| {
         let aligned: Vec<String> = (0..8)
             .map(|column| match column {
                 0..4 => print::fit_cell(&cells[column], widths[column]),
                 _numbers => format!("{:>1$}", cells[column], widths[column]),
             })
             .collect();
-        format!("{}  {doing}", aligned.join("  ")).trim_end().to_owned()
+        format!("{}  {activity}", aligned.join("  ")).trim_end().to_owned()
     };
     let mut rows = rows.iter();
     rows.next().into_iter().map(line).for_each(print::row);
@@ -141,50 +141,50 @@ fn print_table(all: &[SessionTasks], now: Timestamp) {
 #[derive(Debug)]
 struct TaskTreeRow<'a> {
     task: &'a TaskView,
-    /// How far below the top it is drawn.
+    /// Its depth in the drawn tree.
     depth: usize,
-    /// Its name; where its parent is not shown, its path from the nearest ancestor that is.
+    /// Its name, or its path from the nearest shown ancestor if its parent is not shown.
     name: &'a str,
 }
 
-/// Parents before their children, and children in the order they were made. A task whose parent is not shown is drawn
-/// below its nearest ancestor that is, or at the top with its whole path.
+/// Parents before their children, children in the order of their creation. A task whose parent is not shown is drawn
+/// below its nearest shown ancestor, or at the top with its whole path.
 fn tree(tasks: &[TaskView]) -> Vec<TaskTreeRow<'_>> {
     let known: HashMap<&str, TaskId> = tasks.iter().map(|task| (task.path.as_str(), task.id)).collect();
     let mut below: HashMap<Option<TaskId>, Vec<(&TaskView, &str)>> = HashMap::new();
     for task in tasks.iter().rev() {
-        let (above, name) = ancestor_and_name(task, &known);
-        below.entry(above).or_default().push((task, name));
+        let (ancestor, name) = ancestor_and_name(task, &known);
+        below.entry(ancestor).or_default().push((task, name));
     }
     let top = below.remove(&None).unwrap_or_default();
     let mut open: Vec<TaskTreeRow<'_>> =
         top.into_iter().map(|(task, name)| TaskTreeRow { task, depth: 0, name }).collect();
     let mut ordered = Vec::with_capacity(tasks.len());
-    while let Some(drawn) = open.pop() {
-        let (children, depth) = (below.remove(&Some(drawn.task.id)).unwrap_or_default(), drawn.depth + 1);
+    while let Some(row) = open.pop() {
+        let (children, depth) = (below.remove(&Some(row.task.id)).unwrap_or_default(), row.depth + 1);
         open.extend(children.into_iter().map(|(task, name)| TaskTreeRow { task, depth, name }));
-        ordered.push(drawn);
+        ordered.push(row);
     }
     ordered
 }
 
-/// The nearest ancestor that is shown, and what the task is called below it.
+/// The nearest shown ancestor, and the task's name below it.
 fn ancestor_and_name<'a>(task: &'a TaskView, known: &HashMap<&str, TaskId>) -> (Option<TaskId>, &'a str) {
     if task.parent.is_none() {
         return (None, &task.name);
     }
-    let slashes = task.path.rmatch_indices('/').map(|(at, _)| at);
-    let above = slashes.filter_map(|at| Some((*known.get(task.path.get(..at)?)?, at))).next();
-    match above {
+    let slashes = task.path.rmatch_indices('/').map(|(end, _)| end);
+    let ancestor = slashes.filter_map(|end| Some((*known.get(task.path.get(..end)?)?, end))).next();
+    match ancestor {
         Some((id, _)) if task.parent == Some(id) => (Some(id), &task.name),
-        Some((id, at)) => (Some(id), task.path.get(at + 1..).unwrap_or(&task.name)),
+        Some((id, end)) => (Some(id), task.path.get(end + 1..).unwrap_or(&task.name)),
         None => (None, &task.path),
     }
 }
 
-fn cells(drawn: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [String; 8] {
-    let task = drawn.task;
-    let indent = "  ".repeat(drawn.depth.min(12));
+fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [String; 8] {
+    let task = row.task;
+    let indent = "  ".repeat(row.depth.min(12));
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
     let model = match task.kind {
@@ -197,7 +197,7 @@ fn cells(drawn: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Str
         Money::new(task.cost_micros, task.priced).to_string()
     };
     [
-        format!("{indent}{}", print::sanitize(&print::one_line(drawn.name, MAX_NAME_COLUMNS))),
+        format!("{indent}{}", print::sanitize(&print::one_line(row.name, MAX_NAME_COLUMNS))),
         format!("{}{stalled}{removed}", describe_state(&task.state, listed.asking.contains(&task.id))),
         print::sanitize(&task.agent),
         print::sanitize(&print::one_line(short_model(model), 28)),
@@ -208,7 +208,7 @@ fn cells(drawn: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Str
     ]
 }
 
-/// How a task is. One that waits for a person's decision does nothing, though it has not ended.
+/// A task's state. A task that waits for the user's decision is idle although it has not ended.
 fn describe_state(state: &TaskState, asks: bool) -> String {
     match (state, asks) {
         (TaskState::Running, true) => "needs you".into(),
@@ -217,7 +217,7 @@ fn describe_state(state: &TaskState, asks: bool) -> String {
     }
 }
 
-/// A file is known by its last name.
+/// The model's name; for a file, its last path component.
 pub(crate) fn short_model(model: &str) -> &str {
     match model.split_once('/') {
         Some((provider, path)) if crate::setup::is_file_provider(provider) => path.rsplit('/').next().unwrap_or(path),
@@ -225,14 +225,14 @@ pub(crate) fn short_model(model: &str) -> &str {
     }
 }
 
-/// What a task says that it does, or what it is for; once it has failed, why.
+/// The task's reported activity or its description; for a failed task, the reason.
 fn describe_activity(task: &TaskView) -> String {
     if let TaskState::Finished { outcome: TaskOutcome::Failed { message, .. } } = &task.state {
         return print::reason(message, 80);
     }
-    let words = task.intent.as_deref().filter(|intent| !intent.is_empty());
+    let intent = task.intent.as_deref().filter(|intent| !intent.is_empty());
     let prompt = task.prompt.as_deref().filter(|_| task.description.is_empty());
-    print::sanitize(&print::one_line(words.or(prompt).unwrap_or(&task.description), 80))
+    print::sanitize(&print::one_line(intent.or(prompt).unwrap_or(&task.description), 80))
 }
 
 #[cfg(test)]
@@ -258,7 +258,7 @@ mod tests {
         tree(&tasks).iter().map(|drawn| (drawn.depth, drawn.name.to_owned())).collect()
     }
 
-    /// B5: an asking task was one that runs.
+    /// B5: an asking task was shown as running.
     #[test]
     fn a_task_that_asks_needs_you() {
         assert_eq!(describe_state(&TaskState::Running, true), "needs you");

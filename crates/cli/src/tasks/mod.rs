@@ -1,4 +1,4 @@
-//! `bosun tasks`: what every agent and command of a session does, from any terminal, while it runs and after.
+//! `bosun tasks`: shows and controls the agents and commands of a session, while it runs and afterwards.
 
 mod event_lines;
 mod follow;
@@ -89,20 +89,20 @@ fn print_task_output(home: &host::Home, chosen: &SelectedTask, args: &TaskArgs) 
     CommandExit::Success
 }
 
-/// Why there is nothing to print of a task.
+/// Why a task has no output to print.
 fn no_output_message(task: &TaskView) -> String {
     let (path, state) = (print::sanitize(&task.path), task.state.as_str());
     match &task.state {
         TaskState::Finished { outcome: TaskOutcome::Failed { message, .. } } => {
-            format!("{path} {state} and said nothing: {}", print::sanitize(&print::one_line(message, 160)))
+            format!("{path} {state} without output: {}", print::sanitize(&print::one_line(message, 160)))
         }
-        TaskState::Finished { .. } => format!("{path} ended ({state}) and said nothing"),
+        TaskState::Finished { .. } => format!("{path} ended ({state}) without output"),
         TaskState::Queued
         | TaskState::Running
         | TaskState::Idle
         | TaskState::Parked { .. }
         | TaskState::Interrupted => {
-            format!("{path} is {state} and has said nothing yet")
+            format!("{path} is {state} and has no output yet")
         }
     }
 }

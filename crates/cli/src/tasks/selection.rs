@@ -1,4 +1,4 @@
-//! Which session is meant, and which of its tasks.
+//! Finds the session and the task that a command names.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::error::CliError;
 use crate::run::{find_session, latest_session};
 use crate::{print, setup};
 
-/// More sessions than one task is of.
+/// Enough to notice that an id matches tasks of several sessions.
 const MAX_SESSIONS: u32 = 2;
 
-/// Most paths that an error lists.
+/// The maximum number of paths listed in an error.
 const MAX_LISTED_PATHS: usize = 20;
 
 /// The paths of tasks.
@@ -30,7 +30,7 @@ pub(super) struct SelectedTask {
 }
 
 impl SelectedTask {
-    /// The task that is meant. One that is named by its id may be of any session.
+    /// Finds the named task. A task named by its id may be in any session.
     pub(super) fn find(home: &Home, args: &TaskArgs) -> Result<SelectedTask, CliError> {
         let session = match &args.session {
             Some(prefix) => find_session(home, prefix)?,
@@ -49,7 +49,7 @@ impl SelectedTask {
         Ok(tasks.into_iter().map(|task| (task.id, task.path)).collect())
     }
 
-    /// What the session is.
+    /// The view of the session.
     pub(super) fn session_view(&self) -> Result<SessionView, StoreError> {
         self.reader.session_view()
     }
@@ -59,8 +59,8 @@ impl SelectedTask {
 pub(super) fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
     let cwd = setup::folder(None)?.display().to_string();
     latest_session(home, &cwd)?.ok_or_else(|| {
-        CliError::usage(format!("no session was begun in {cwd}"))
-            .with_hint("`bosun tasks --all` looks into every session, --session into one")
+        CliError::usage(format!("there is no session in {cwd}"))
+            .with_hint("`bosun tasks --all` lists the tasks of all sessions, --session those of one")
     })
 }
 
@@ -73,7 +73,7 @@ fn find_in_session(home: &Home, session: SessionId, given: &str) -> Result<Selec
     }
 }
 
-/// A task that an id names, in whichever session.
+/// The task with this id, in any session.
 fn find_anywhere(home: &Home, given: &str) -> Option<Result<SelectedTask, CliError>> {
     let hex = given.strip_prefix("task-").unwrap_or(given);
     if hex.len() < 6 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -90,16 +90,16 @@ fn find_anywhere(home: &Home, given: &str) -> Option<Result<SelectedTask, CliErr
     }
 }
 
-/// The task that is meant, first among those that were not removed.
+/// Finds the named task, preferring tasks that were not removed.
 fn resolve_name<'a>(tasks: &'a [TaskView], given: &str) -> Result<&'a TaskView, TaskLookupError> {
-    let called =
+    let named =
         |task: &'a TaskView| NamedTask { id: task.id, parent: task.parent, name: &*task.name, path: &*task.path };
-    let Some(root) = tasks.iter().find(|task| task.parent.is_none()).map(called) else {
+    let Some(root) = tasks.iter().find(|task| task.parent.is_none()).map(named) else {
         return Err(TaskLookupError::NotFound);
     };
-    let kept: Vec<NamedTask<&str>> = tasks.iter().filter(|task| !task.forgotten).map(called).collect();
+    let kept: Vec<NamedTask<&str>> = tasks.iter().filter(|task| !task.forgotten).map(named).collect();
     let id = match find_task(&kept, &root, given) {
-        Err(TaskLookupError::NotFound) => find_task(&tasks.iter().map(called).collect::<Vec<_>>(), &root, given)?,
+        Err(TaskLookupError::NotFound) => find_task(&tasks.iter().map(named).collect::<Vec<_>>(), &root, given)?,
         found => found?,
     };
     tasks.iter().find(|task| task.id == id).ok_or(TaskLookupError::NotFound)
@@ -109,12 +109,12 @@ fn unclear_failure(unclear: &TaskLookupError, tasks: &[TaskView], session: Sessi
     let given = print::sanitize(given);
     match unclear {
         TaskLookupError::Ambiguous(paths) => {
-            CliError::usage(format!("`{given}` may be any of {}", join_paths(paths.iter())))
+            CliError::usage(format!("`{given}` is ambiguous: {}", join_paths(paths.iter())))
                 .with_hint("give the path, or more of the id")
         }
         TaskLookupError::NotFound => {
             let paths = join_paths(tasks.iter().filter(|task| !task.forgotten).map(|task| &task.path));
-            CliError::usage(format!("no task of {session} is called `{given}`; there are: {paths}"))
+            CliError::usage(format!("there is no task `{given}` in {session}; there are: {paths}"))
                 .with_hint("`bosun tasks --all` lists those of every session")
         }
     }

@@ -1,4 +1,4 @@
-//! Everything that is kept of one task.
+//! Prints everything that is known of one task.
 
 use host::Home;
 use protocol::api::{MailView, TaskRecord, TaskView, TurnView};
@@ -11,7 +11,7 @@ use crate::exit::CommandExit;
 use crate::money::Money;
 use crate::{lists, print};
 
-/// Most letters of what a line holds.
+/// The maximum length of a text on one line.
 const MAX_LINE_CHARS: usize = 160;
 
 #[derive(Serialize)]
@@ -19,15 +19,15 @@ const MAX_LINE_CHARS: usize = 160;
 struct TaskDetails {
     session: SessionId,
     record: TaskRecord,
-    /// The items of the session's list that it does.
+    /// The items of the session's list that it works on.
     items: Vec<ListItem>,
 }
 
 pub(super) fn show(home: &Home, chosen: &SelectedTask, json: bool) -> Result<CommandExit, CliError> {
-    let gone = || CliError::failed(format!("{} is gone", chosen.task.id));
+    let gone = || CliError::failed(format!("{} no longer exists", chosen.task.id));
     let record = chosen.reader.record(chosen.task.id)?.ok_or_else(gone)?;
     let session = chosen.session_view()?;
-    // A list that cannot be read takes nothing from what is known of the task.
+    // An unreadable list must not prevent showing the task.
     let items = lists::items_of_task(home, &session, chosen.task.id).unwrap_or_default();
     if json {
         print::json(&TaskDetails { session: chosen.session, record, items });
@@ -40,7 +40,7 @@ pub(super) fn show(home: &Home, chosen: &SelectedTask, json: bool) -> Result<Com
         items.iter().map(|item| format!("{} {}: {}", item.id, item.status.as_str(), short(&item.subject))),
     );
     section("prompt", record.task.prompt.iter().map(|text| print::sanitize(text)));
-    section("mail", record.mail.iter().map(|piece| mail(piece, &paths)));
+    section("mail", record.mail.iter().map(|item| mail(item, &paths)));
     section("turns", record.turns.iter().map(turn));
     section("evidence", record.evidence.iter().map(evidence));
     section("result", record.task.result.iter().filter(|text| !text.is_empty()).map(|text| print::sanitize(text)));
@@ -59,15 +59,15 @@ fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
         ("mode", mode(task).to_owned()),
         ("model", model(task, session_model)),
         ("activation", format!("{}, attempt {}", task.activation.0, task.attempt.0)),
-        ("made", task.created_at.to_string()),
+        ("created", task.created_at.to_string()),
     ];
     let mut add = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
     add("effort", task.effort.map(|effort| format!("{effort:?}").to_lowercase()));
     add("queued since", task.queued_at.map(|at| at.to_string()));
-    add("began", task.started_at.map(|at| at.to_string()));
+    add("started", task.started_at.map(|at| at.to_string()));
     add("ended", task.ended_at.map(|at| at.to_string()));
     add("stalled since", task.stalled_since_at.map(|at| at.to_string()));
-    add("stop asked", task.cancel.map(|cancel| format!("by {}", word(&cancel.by))));
+    add("stop requested", task.cancel.map(|cancel| format!("by {}", word(&cancel.by))));
     add("last outcome", task.last_outcome.as_ref().map(|outcome| outcome.as_str().to_owned()));
     add("doing", task.intent.as_deref().map(short));
     add("unread", (task.unread > 0).then(|| format!("{} messages", task.unread)));
@@ -97,16 +97,16 @@ fn state(task: &TaskView) -> String {
     format!("{}{stalled}{removed}{why}", task.state.as_str())
 }
 
-/// The model that is asked, and which was wanted or answered if that is another one.
+/// The effective model, with the requested and the reported model if they differ.
 fn model(task: &TaskView, session_model: &str) -> String {
-    let asked = task.model.as_ref().map_or(session_model, |model| &model.effective);
-    let wanted = task.model.as_ref().and_then(|model| {
-        let wanted = model.requested.as_ref().filter(|wanted| **wanted != model.effective)?;
-        Some(format!(", {wanted} was wanted: {}", model.why.as_deref().unwrap_or("it is not to be had")))
+    let effective = task.model.as_ref().map_or(session_model, |model| &model.effective);
+    let requested = task.model.as_ref().and_then(|model| {
+        let requested = model.requested.as_ref().filter(|requested| **requested != model.effective)?;
+        Some(format!(", {requested} was requested: {}", model.why.as_deref().unwrap_or("it is not available")))
     });
-    let reported = task.reported_model.as_ref().filter(|name| !asked.ends_with(&***name));
+    let reported = task.reported_model.as_ref().filter(|name| !effective.ends_with(&***name));
     let reported = reported.map(|name| format!(", {name} answers")).unwrap_or_default();
-    print::sanitize(&format!("{asked}{}{reported}", wanted.unwrap_or_default()))
+    print::sanitize(&format!("{effective}{}{reported}", requested.unwrap_or_default()))
 }
 
 fn section(name: &str, lines: impl Iterator<Item = String>) {
@@ -130,13 +130,13 @@ fn mail(mail: &MailView, paths: &TaskPaths) -> String {
 
 fn turn(turn: &TurnView) -> String {
     let usage = turn.usage;
-    let took = turn
+    let duration = turn
         .ended_at
-        .map_or_else(|| "under way".to_owned(), |end: Timestamp| format!("{:?}", end.since(turn.begun_at)));
+        .map_or_else(|| "in progress".to_owned(), |end: Timestamp| format!("{:?}", end.since(turn.begun_at)));
     let model = turn.reported_model.as_deref().unwrap_or(&turn.requested_model);
-    let said = turn.text.as_ref().map(|said| format!("  {}", short(said))).unwrap_or_default();
+    let text = turn.text.as_ref().map(|text| format!("  {}", short(text))).unwrap_or_default();
     print::sanitize(&format!(
-        "{}  {model}  {} in, {} out, {} from cache  {}  {took}{said}",
+        "{}  {model}  {} in, {} out, {} from cache  {}  {duration}{text}",
         turn.turn,
         usage.input,
         usage.output,
@@ -145,8 +145,8 @@ fn turn(turn: &TurnView) -> String {
     ))
 }
 
-fn evidence(piece: &Evidence) -> String {
-    print::sanitize(&match piece {
+fn evidence(evidence: &Evidence) -> String {
+    print::sanitize(&match evidence {
         Evidence::Changed { path } => format!("changed {}", print::one_line(path, MAX_LINE_CHARS)),
         Evidence::Ran { command, exit: Some(code) } => {
             format!("ran `{}`, exit code {code}", print::one_line(command, MAX_LINE_CHARS))

@@ -1,4 +1,4 @@
-//! Follows a task: first what its session's file holds, then what its owner tells.
+//! Follows a task: first from its session's file, then from the owner process.
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,14 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::sessions::is_live;
 
-/// How many events are read from a file at a time.
+/// The number of events read per page.
 const PAGE: usize = 512;
 
-/// How long an owner may take from closing its socket to letting go of the file, and how often is looked meanwhile.
+/// How long an owner may take from closing its socket to releasing the file, and how often to check meanwhile.
 const OWNER_EXIT_GRACE: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What is to be followed.
+/// What to follow, and how to show it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TailOptions {
     pub(super) tree: bool,
@@ -32,7 +32,7 @@ pub(super) struct TailOptions {
     pub(super) json: bool,
 }
 
-/// More of an answer that is still arriving.
+/// More text of a streamed answer.
 #[derive(Debug, Deserialize)]
 struct TailTextDelta {
     task: TaskId,
@@ -40,33 +40,33 @@ struct TailTextDelta {
     text: String,
 }
 
-pub(super) async fn tail(home: &Home, chosen: &SelectedTask, wanted: TailOptions) -> Result<CommandExit, CliError> {
-    let mut follow = TaskFollower::new(&chosen.task, wanted);
-    // Before the file is read: an owner that leaves meanwhile has written everything that it told.
+pub(super) async fn tail(home: &Home, chosen: &SelectedTask, options: TailOptions) -> Result<CommandExit, CliError> {
+    let mut follower = TaskFollower::new(&chosen.task, options);
+    // Check before reading the file: an owner that leaves meanwhile has written all its events.
     let live = is_live(&chosen.reader)?;
-    let seen = show_from_file(&chosen.reader, 0, &mut follow)?;
-    if live && !follow.is_over() {
-        let seen = show_from_owner(home, chosen, seen, &mut follow).await?;
-        show_from_file(&chosen.reader, seen, &mut follow)?;
+    let seen = show_from_file(&chosen.reader, 0, &mut follower)?;
+    if live && !follower.is_over() {
+        let seen = show_from_owner(home, chosen, seen, &mut follower).await?;
+        show_from_file(&chosen.reader, seen, &mut follower)?;
     }
-    follow.flush();
+    follower.flush();
     Ok(CommandExit::Success)
 }
 
-/// Shows what the file holds after `seq`; the number of the last event.
-fn show_from_file(reader: &SessionReader, mut seq: u64, follow: &mut TaskFollower) -> Result<u64, CliError> {
+/// Shows the events in the file after `seq`; returns the number of the last one.
+fn show_from_file(reader: &SessionReader, mut seq: u64, follower: &mut TaskFollower) -> Result<u64, CliError> {
     loop {
         let page = reader.events_after(seq, PAGE)?;
         let Some(last) = page.last() else { return Ok(seq) };
         seq = last.seq;
-        page.iter().for_each(|envelope| follow.show_event(envelope));
-        if follow.is_over() || print::is_stdout_closed() {
+        page.iter().for_each(|envelope| follower.show_event(envelope));
+        if follower.is_over() || print::is_stdout_closed() {
             return Ok(seq);
         }
     }
 }
 
-/// A way to hear the owner, unless it has left. One that leaves closes its socket before it lets go of the file.
+/// Connects to the owner, unless it has left. An owner closes its socket before it releases the file.
 async fn connect_owner(home: &Home, chosen: &SelectedTask) -> Result<Option<(RpcClient, Notifications)>, CliError> {
     let began = Instant::now();
     loop {
@@ -83,33 +83,33 @@ async fn connect_owner(home: &Home, chosen: &SelectedTask) -> Result<Option<(Rpc
     }
 }
 
-/// Shows what the owner tells, until there is nothing more to follow, or nobody reads it, or the owner leaves.
+/// Shows the owner's messages until all tasks have finished, stdout is closed, or the owner leaves.
 async fn show_from_owner(
     home: &Home,
     chosen: &SelectedTask,
     mut seen: u64,
-    follow: &mut TaskFollower,
+    follower: &mut TaskFollower,
 ) -> Result<u64, CliError> {
-    // One that has left meanwhile has written what it did to the file.
+    // An owner that has left meanwhile has written its events to the file.
     let Some((client, mut notifications)) = connect_owner(home, chosen).await? else { return Ok(seen) };
     let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams::after(seen));
     tokio::pin!(subscribed);
     let mut answered = false;
-    while !follow.is_over() && !print::is_stdout_closed() {
+    while !follower.is_over() && !print::is_stdout_closed() {
         tokio::select! {
             result = &mut subscribed, if !answered => {
                 result.map_err(CliError::failed)?;
                 answered = true;
             }
-            told = notifications.next() => match told {
-                Ok(told) if told.method == "event" => {
-                    let envelope: Envelope = serde_json::from_value(told.params).map_err(CliError::failed)?;
+            message = notifications.next() => match message {
+                Ok(message) if message.method == "event" => {
+                    let envelope: Envelope = serde_json::from_value(message.params).map_err(CliError::failed)?;
                     seen = envelope.seq;
-                    follow.show_event(&envelope);
+                    follower.show_event(&envelope);
                 }
-                Ok(told) => {
-                    if let Ok(TailTextDelta { task, turn, text }) = serde_json::from_value(told.params) {
-                        follow.show_text(task, turn, &text);
+                Ok(message) => {
+                    if let Ok(TailTextDelta { task, turn, text }) = serde_json::from_value(message.params) {
+                        follower.show_text(task, turn, &text);
                     }
                 }
                 Err(_owner_left) => return Ok(seen),

@@ -1,4 +1,4 @@
-//! A command reaches the session of a task, and what became of it is told.
+//! Delivers a command to the session of a task and reports the outcome.
 
 use host::Home;
 use protocol::api::{CommandOutcome, RefusalKind, SessionCommand};
@@ -11,15 +11,15 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum TaskCommandFate {
+enum TaskCommandOutcome {
     /// The session carried it out.
     Applied { mail: Option<MailId> },
     /// The session refused it; nothing changed.
     Refused { kind: RefusalKind, message: String },
-    /// It lies in the file of a session that nobody runs.
+    /// It is queued in the file of a session that no process runs.
     Kept,
 }
 
@@ -29,10 +29,10 @@ struct TaskCommandReport<'a> {
     session: SessionId,
     task: TaskId,
     path: &'a str,
-    fate: &'a TaskCommandFate,
+    fate: &'a TaskCommandOutcome,
 }
 
-/// Gives a command and tells what became of it.
+/// Delivers a command and reports the outcome.
 pub(super) async fn deliver_to_task(
     home: &Home,
     chosen: &SelectedTask,
@@ -40,32 +40,32 @@ pub(super) async fn deliver_to_task(
     json: bool,
 ) -> Result<CommandExit, CliError> {
     let command = command(chosen.task.id);
-    expect_possible(chosen, &command)?;
+    reject_impossible(chosen, &command)?;
     let fate = match deliver_command(home, chosen.session, &command).await? {
-        DeliveryOutcome::Answered(CommandOutcome::Applied { mail }) => TaskCommandFate::Applied { mail },
+        DeliveryOutcome::Answered(CommandOutcome::Applied { mail }) => TaskCommandOutcome::Applied { mail },
         DeliveryOutcome::Answered(CommandOutcome::Refused { kind, message }) => {
-            TaskCommandFate::Refused { kind, message }
+            TaskCommandOutcome::Refused { kind, message }
         }
-        DeliveryOutcome::Queued => TaskCommandFate::Kept,
+        DeliveryOutcome::Queued => TaskCommandOutcome::Kept,
     };
     if json {
         let (session, task, path) = (chosen.session, chosen.task.id, &*chosen.task.path);
         print::json(&TaskCommandReport { session, task, path, fate: &fate });
     }
     match &fate {
-        TaskCommandFate::Refused { .. } if json => Ok(CommandExit::Usage),
-        TaskCommandFate::Refused { kind, message } => Err(refusal_failure(chosen, *kind, message)),
-        TaskCommandFate::Applied { .. } | TaskCommandFate::Kept => {
+        TaskCommandOutcome::Refused { .. } if json => Ok(CommandExit::Usage),
+        TaskCommandOutcome::Refused { kind, message } => Err(refusal_failure(chosen, *kind, message)),
+        TaskCommandOutcome::Applied { .. } | TaskCommandOutcome::Kept => {
             if !json {
-                print_fate(chosen, &command, &fate);
+                print_outcome(chosen, &command, &fate);
             }
             Ok(CommandExit::Success)
         }
     }
 }
 
-/// Fails for what no session would do, now or later.
-fn expect_possible(chosen: &SelectedTask, command: &SessionCommand) -> Result<(), CliError> {
+/// Rejects commands that no session would carry out, now or later.
+fn reject_impossible(chosen: &SelectedTask, command: &SessionCommand) -> Result<(), CliError> {
     let (path, session) = (print::sanitize(&chosen.task.path), chosen.session);
     match command {
         SessionCommand::Forget(_) if chosen.task.kind == TaskType::Main => {
@@ -76,8 +76,8 @@ fn expect_possible(chosen: &SelectedTask, command: &SessionCommand) -> Result<()
             Err(CliError::usage(format!("{path} has not ended")).with_hint(format!("bosun tasks stop {path}")))
         }
         SessionCommand::Promote(_) if live_owner(&chosen.reader)?.is_none() => {
-            Err(CliError::usage(format!("nobody runs {session}, so nothing waits for {path}"))
-                .with_hint(format!("go on with: bosun --resume {session}")))
+            Err(CliError::usage(format!("no process runs {session}, so nothing waits for {path}"))
+                .with_hint(format!("resume with: bosun --resume {session}")))
         }
         SessionCommand::Send(_)
         | SessionCommand::Interrupt
@@ -95,54 +95,54 @@ fn has_ended(chosen: &SelectedTask) -> bool {
     matches!(chosen.task.state, TaskState::Finished { .. })
 }
 
-fn print_fate(chosen: &SelectedTask, command: &SessionCommand, fate: &TaskCommandFate) {
+fn print_outcome(chosen: &SelectedTask, command: &SessionCommand, fate: &TaskCommandOutcome) {
     let path = print::sanitize(&chosen.task.path);
-    let done = match command {
-        SessionCommand::Send(_) => "has the message",
-        SessionCommand::StopTask(_) if matches!(chosen.task.state, TaskState::Finished { .. }) => "had ended before",
+    let verb = match command {
+        SessionCommand::Send(_) => "received the message",
+        SessionCommand::StopTask(_) if matches!(chosen.task.state, TaskState::Finished { .. }) => "had already ended",
         SessionCommand::StopTask(params) if params.how == protocol::CancelMode::Abort => "is stopped",
         SessionCommand::StopTask(_) if chosen.task.kind == TaskType::Shell => "is stopped",
         SessionCommand::StopTask(_) => "stops after a last turn",
-        SessionCommand::Promote(_) => "goes on in the background",
+        SessionCommand::Promote(_) => "continues in the background",
         SessionCommand::Forget(_) => "is removed",
         SessionCommand::Interrupt
         | SessionCommand::Stop
         | SessionCommand::StopFleet
         | SessionCommand::Decide(_)
-        | SessionCommand::SetMode(_) => "is told",
+        | SessionCommand::SetMode(_) => "was notified",
     };
     match fate {
-        TaskCommandFate::Applied { mail: Some(mail) } if matches!(command, SessionCommand::Send(_)) => {
-            print::output(format_args!("{path} {done}: {mail}"));
+        TaskCommandOutcome::Applied { mail: Some(mail) } if matches!(command, SessionCommand::Send(_)) => {
+            print::output(format_args!("{path} {verb}: {mail}"));
         }
-        // Other mail is what its end tells its parent.
-        TaskCommandFate::Applied { .. } => print::output(format_args!("{path} {done}")),
-        // No view shows it any more, whoever forgets it later.
-        TaskCommandFate::Kept if matches!(command, SessionCommand::Forget(_)) => {
-            print::output(format_args!("{path} {done}"))
+        // Other mail is the message about its end to its parent.
+        TaskCommandOutcome::Applied { .. } => print::output(format_args!("{path} {verb}")),
+        // No view shows it any more, although the next owner removes it later.
+        TaskCommandOutcome::Kept if matches!(command, SessionCommand::Forget(_)) => {
+            print::output(format_args!("{path} {verb}"))
         }
-        TaskCommandFate::Kept => {
-            print::output(format_args!("kept for {path}"));
+        TaskCommandOutcome::Kept => {
+            print::output(format_args!("queued for {path}"));
             let session = chosen.session;
-            print::note(format_args!("nobody runs the session, so it waits; go on with: bosun --resume {session}"));
+            print::note(format_args!("no process runs the session; resume with: bosun --resume {session}"));
         }
-        TaskCommandFate::Refused { .. } => {}
+        TaskCommandOutcome::Refused { .. } => {}
     }
 }
 
-/// A refusal with what to do next.
+/// A refusal with a hint on what to do next.
 fn refusal_failure(chosen: &SelectedTask, kind: RefusalKind, message: &str) -> CliError {
     let path = print::shell_quote(&print::sanitize(&chosen.task.path));
-    // The session speaks of ids; a person sees paths.
+    // The session's message names ids; the user sees paths.
     let message = message.replace(&format!("task {}", chosen.task.id), &chosen.task.path);
     let failure = CliError::usage(print::sanitize(&message));
     match kind {
-        RefusalKind::Ended => failure.with_hint(format!("what it left: bosun tasks output {path}")),
+        RefusalKind::Ended => failure.with_hint(format!("see its output: bosun tasks output {path}")),
         RefusalKind::NotEnded => failure.with_hint(format!("bosun tasks stop {path}")),
-        RefusalKind::Stopping => failure.with_hint(format!("at once: bosun tasks stop {path} --now")),
-        RefusalKind::NoInbox => failure.with_hint(format!("what it prints: bosun tasks output {path}")),
+        RefusalKind::Stopping => failure.with_hint(format!("stop it now: bosun tasks stop {path} --now")),
+        RefusalKind::NoInbox => failure.with_hint(format!("see its output: bosun tasks output {path}")),
         RefusalKind::NotAwaited | RefusalKind::NotRootChild => {
-            failure.with_hint(format!("how it stands: bosun tasks show {path}"))
+            failure.with_hint(format!("see its state: bosun tasks show {path}"))
         }
         RefusalKind::NoTask
         | RefusalKind::Closed
@@ -153,6 +153,6 @@ fn refusal_failure(chosen: &SelectedTask, kind: RefusalKind, message: &str) -> C
         | RefusalKind::Unverified
         | RefusalKind::Hook
         | RefusalKind::State
-        | RefusalKind::Unknown => failure.with_hint("`bosun tasks` shows how things stand"),
+        | RefusalKind::Unknown => failure.with_hint("`bosun tasks` shows the current state"),
     }
 }

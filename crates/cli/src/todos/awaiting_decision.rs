@@ -1,4 +1,4 @@
-//! Which todos wait for a person: whoever works on them has asked something.
+//! Finds todos whose workers wait for the user's decision.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use store::{SessionReader, StoreError};
 
 use super::mark::TodoMark;
 
-/// The tasks that wait for a person's decision, and those above them.
+/// The tasks that wait for the user's decision, and their ancestors.
 #[derive(Debug, Default)]
 pub(crate) struct AwaitingDecision(BTreeSet<TaskId>);
 
 impl AwaitingDecision {
-    /// What waits in a session now.
+    /// Reads the tasks that wait in a session now.
     pub(crate) fn read(reader: &SessionReader) -> Result<AwaitingDecision, StoreError> {
         let mut asking = BTreeSet::new();
         for ask in reader.asks(false)? {
@@ -25,7 +25,7 @@ impl AwaitingDecision {
         Ok(AwaitingDecision(asking))
     }
 
-    /// Whether a task, or one below it, waits.
+    /// Whether a task or one of its descendants waits.
     pub(crate) fn contains(&self, task: TaskId) -> bool {
         self.0.contains(&task)
     }

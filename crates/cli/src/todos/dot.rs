@@ -1,4 +1,4 @@
-//! The graph for Graphviz.
+//! The todo graph in Graphviz format.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
         text += &format!("  t{n} [label=\"{label}\", fillcolor=\"{}\"];\n", colour(mark));
     }
     for (n, todo) in todos.iter().enumerate() {
-        for above in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
-            text += &format!("  t{above} -> t{n};\n");
+        for dependency in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
+            text += &format!("  t{dependency} -> t{n};\n");
         }
     }
     text + "}\n"
@@ -32,12 +32,12 @@ fn colour(mark: TodoMark) -> &'static str {
         TodoMark::AtWork => "#d7e6fb",
         TodoMark::Interrupted => "#fbefd0",
         TodoMark::Ready => "#ffffff",
-        TodoMark::Waits => "#eeeeee",
+        TodoMark::Waiting => "#eeeeee",
         TodoMark::Blocked => "#f8d7d7",
     }
 }
 
-/// A text between quotes, as a label that shows it as it is.
+/// Escapes a text for a quoted label.
 fn escaped(text: &str) -> String {
     let line = print::sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     line.replace('&', "&amp;").replace('\\', r"\\").replace('"', "\\\"")
@@ -48,7 +48,7 @@ mod tests {
     use super::super::graph::tests::todo;
     use super::*;
 
-    /// What a reader of the language sees: the labels of nodes, and edges. It knows only as much of it as is written.
+    /// Parses the labels of nodes and the edges. It knows only the subset of the language that is written.
     fn parse(dot: &str) -> (Vec<String>, Vec<(usize, usize)>) {
         let mut letters = dot.strip_prefix("digraph todos {\n").unwrap().chars().peekable();
         let (mut statements, mut statement) = (Vec::new(), (String::new(), Vec::new()));

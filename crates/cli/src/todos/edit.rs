@@ -1,4 +1,4 @@
-//! An edit reaches the session, and what it says then is told.
+//! Edits the todos of a session and reports the result.
 
 use host::Home;
 use protocol::SessionId;
@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// What was asked for.
+/// The requested edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RequestedTodoEdit {
     Added,
@@ -33,14 +33,14 @@ impl RequestedTodoEdit {
         }
     }
 
-    /// Whether a todo is as it was asked to be. What depends on something that is blocked is blocked itself.
+    /// Whether a todo has the requested state. A todo that depends on a blocked one is blocked too.
     fn is_satisfied_by(self, todo: &TodoView) -> bool {
         match (self, TodoMark::of(todo)) {
             (RequestedTodoEdit::Added, _)
             | (RequestedTodoEdit::Done, TodoMark::Done)
             | (RequestedTodoEdit::Blocked, TodoMark::Blocked)
-            // Somebody may work on it already.
-            | (RequestedTodoEdit::Reopened, TodoMark::Ready | TodoMark::Waits | TodoMark::AtWork | TodoMark::NeedsYou | TodoMark::Interrupted) => true,
+            // A worker may have claimed it already.
+            | (RequestedTodoEdit::Reopened, TodoMark::Ready | TodoMark::Waiting | TodoMark::AtWork | TodoMark::NeedsYou | TodoMark::Interrupted) => true,
             (RequestedTodoEdit::Done | RequestedTodoEdit::Blocked | RequestedTodoEdit::Reopened, _) => false,
         }
     }
@@ -50,23 +50,24 @@ impl RequestedTodoEdit {
 #[serde(rename_all = "camelCase")]
 struct TodoEditReport<'a> {
     session: SessionId,
-    /// Whether a process that runs the session has taken note.
+    /// Whether a process that runs the session has applied it.
     heard: bool,
     todos: &'a [TodoView],
 }
 
 pub(super) async fn edit(
     home: &Home,
-    place: &TodoSession,
+    session: &TodoSession,
     change: RequestedTodoEdit,
     edits: Vec<TodoEdit>,
 ) -> Result<CommandExit, CliError> {
-    let (ids, heard) = apply_edits(home, place, edits).await?;
-    let todos = place.reader.todos_page(&TodosParams::all_todos())?.todos;
+    let (ids, notified) = apply_edits(home, session, edits).await?;
+    let todos = session.reader.todos_page(&TodosParams::all_todos())?.todos;
     let edited: Vec<TodoView> = ids.iter().filter_map(|id| todos.iter().find(|todo| todo.id == *id)).cloned().collect();
     let refused = edited.iter().find(|todo| !change.is_satisfied_by(todo));
-    if place.json {
-        print::json(&TodoEditReport { session: place.session, heard: heard == OwnerNotified::Yes, todos: &edited });
+    if session.json {
+        let heard = notified == OwnerNotified::Yes;
+        print::json(&TodoEditReport { session: session.session, heard, todos: &edited });
         return Ok(if refused.is_some() { CommandExit::Usage } else { CommandExit::Success });
     }
     if let Some(todo) = refused {
@@ -78,48 +79,48 @@ pub(super) async fn edit(
     Ok(CommandExit::Success)
 }
 
-/// Whether the session's owner knows.
+/// Whether the session's owner process knows of the edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OwnerNotified {
     Yes,
-    /// Nobody runs it; the next owner takes note first.
+    /// No process runs it; the next owner applies it first.
     NoOwner,
 }
 
 async fn apply_edits(
     home: &Home,
-    place: &TodoSession,
+    session: &TodoSession,
     edits: Vec<TodoEdit>,
 ) -> Result<(Vec<TodoId>, OwnerNotified), CliError> {
     loop {
-        if let Some(pid) = live_owner(&place.reader)? {
+        if let Some(pid) = live_owner(&session.reader)? {
             let edits = TodoEdits { edits: edits.clone() };
-            let TodoIds { ids } = call_owner(home, place.session, pid, Method::TodosEdit, edits).await?;
+            let TodoIds { ids } = call_owner(home, session.session, pid, Method::TodosEdit, edits).await?;
             return Ok((ids, OwnerNotified::Yes));
         }
-        match edit_todos(home, place.session, &edits) {
+        match edit_todos(home, session.session, &edits) {
             Ok(ids) => return Ok((ids, OwnerNotified::NoOwner)),
-            // It was opened meanwhile.
+            // Another process opened it meanwhile.
             Err(TodoError::Store(StoreError::Owned { .. })) => {}
             Err(error) => return Err(todo_failure(error)),
         }
     }
 }
 
-/// A fleet at work holds it.
+/// The error for a todo that a running fleet works on.
 fn fleet_holds_failure(todo: &TodoView) -> CliError {
     let (id, mark) = (print::sanitize(&todo.id.0), TodoMark::of(todo).label());
     match &todo.task {
-        Some(task) => CliError::usage(format!("{id} stays {mark}: a fleet works on it, and says itself how far it is"))
-            .with_hint(format!("stop whoever does: bosun tasks stop {}", print::sanitize(task))),
-        None => CliError::usage(format!("{id} stays {mark}")).with_hint("`bosun todos` shows how things stand"),
+        Some(task) => CliError::usage(format!("{id} stays {mark}: a fleet works on it and sets its status itself"))
+            .with_hint(format!("stop its worker: bosun tasks stop {}", print::sanitize(task))),
+        None => CliError::usage(format!("{id} stays {mark}")).with_hint("`bosun todos` shows the current state"),
     }
 }
 
 fn todo_failure(error: TodoError) -> CliError {
     match error {
         TodoError::Store(error) => error.into(),
-        TodoError::Cycle(_) => CliError::usage(error).with_hint("`bosun todos graph` shows what depends on what"),
+        TodoError::Cycle(_) => CliError::usage(error).with_hint("`bosun todos graph` shows the dependencies"),
         TodoError::NoDependency { .. } | TodoError::Taken(_) | TodoError::Missing(_) | TodoError::Invalid(_) => {
             CliError::usage(error)
         }

@@ -1,4 +1,4 @@
-//! The graph of todos: in layers, each after what it depends on, or as other programs draw it.
+//! The graph of todos, in layers by dependency, or in formats for other programs.
 
 use std::collections::BTreeMap;
 
@@ -15,40 +15,40 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// How the graph is drawn.
+/// The format of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GraphFormat {
-    /// For people.
+    /// Text in layers.
     Text,
-    /// For Mermaid.
+    /// Mermaid.
     Mermaid,
-    /// For Graphviz.
+    /// Graphviz.
     Dot,
 }
 
-/// An id keeps so many columns at most.
+/// The maximum width of an id.
 const MAX_ID_COLUMNS: usize = 24;
 
 #[derive(Serialize)]
 struct TodoGraphReport<'a> {
     session: SessionId,
     todos: &'a [TodoView],
-    /// The ids, what depends on nothing first.
+    /// The ids, starting with those that depend on nothing.
     layers: Vec<Vec<&'a str>>,
 }
 
-pub(super) fn print_graph(place: &TodoSession, form: GraphFormat) -> Result<CommandExit, CliError> {
-    let todos = place.reader.todos_page(&TodosParams::all_todos())?.todos;
-    if place.json {
+pub(super) fn print_graph(session: &TodoSession, format: GraphFormat) -> Result<CommandExit, CliError> {
+    let todos = session.reader.todos_page(&TodosParams::all_todos())?.todos;
+    if session.json {
         let layers = layers(&todos).into_iter().map(ids).collect();
-        print::json(&TodoGraphReport { session: place.session, todos: &todos, layers });
+        print::json(&TodoGraphReport { session: session.session, todos: &todos, layers });
         return Ok(CommandExit::Success);
     }
-    let asking = AwaitingDecision::read(&place.reader)?;
-    match form {
+    let asking = AwaitingDecision::read(&session.reader)?;
+    match format {
         GraphFormat::Mermaid => print::document(mermaid::draw(&todos, &asking).as_bytes()),
         GraphFormat::Dot => print::document(dot::draw(&todos, &asking).as_bytes()),
-        GraphFormat::Text if todos.is_empty() => print::note(format_args!("{} has no todos", place.session)),
+        GraphFormat::Text if todos.is_empty() => print::note(format_args!("{} has no todos", session.session)),
         GraphFormat::Text => {
             graph_lines(&todos, &asking, print::width()).iter().for_each(print::output);
             let legend: Vec<String> =
@@ -63,34 +63,36 @@ fn ids(layer: Vec<&TodoView>) -> Vec<&str> {
     layer.into_iter().map(|todo| todo.id.0.as_str()).collect()
 }
 
-/// The todos in layers: each is below everything that it depends on. What waits for itself comes last.
+/// The todos in layers: each is below all its dependencies. Todos in a dependency cycle come last.
 fn layers(todos: &[TodoView]) -> Vec<Vec<&TodoView>> {
-    let place: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
-    let above = |todo: &TodoView| todo.depends_on.iter().filter_map(|id| place.get(id.0.as_str()).copied()).count();
-    let mut below: Vec<Vec<usize>> = vec![Vec::new(); todos.len()];
+    let index: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
+    let dependency_count =
+        |todo: &TodoView| todo.depends_on.iter().filter_map(|id| index.get(id.0.as_str()).copied()).count();
+    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); todos.len()];
     for (n, todo) in todos.iter().enumerate() {
-        todo.depends_on.iter().filter_map(|id| place.get(id.0.as_str())).for_each(|above| below[*above].push(n));
+        let dependencies = todo.depends_on.iter().filter_map(|id| index.get(id.0.as_str()));
+        dependencies.for_each(|dependency| dependents[*dependency].push(n));
     }
-    let mut waits: Vec<usize> = todos.iter().map(above).collect();
-    let mut layer: Vec<usize> = (0..todos.len()).filter(|n| waits[*n] == 0).collect();
+    let mut open: Vec<usize> = todos.iter().map(dependency_count).collect();
+    let mut layer: Vec<usize> = (0..todos.len()).filter(|n| open[*n] == 0).collect();
     let mut layers: Vec<Vec<usize>> = Vec::new();
     while !layer.is_empty() {
         let mut next = Vec::new();
-        for below in layer.iter().flat_map(|n| &below[*n]) {
-            waits[*below] -= 1;
-            if waits[*below] == 0 {
-                next.push(*below);
+        for dependent in layer.iter().flat_map(|n| &dependents[*n]) {
+            open[*dependent] -= 1;
+            if open[*dependent] == 0 {
+                next.push(*dependent);
             }
         }
         next.sort_unstable();
         layers.push(std::mem::replace(&mut layer, next));
     }
-    let circles: Vec<usize> = (0..todos.len()).filter(|n| waits[*n] > 0).collect();
-    layers.extend((!circles.is_empty()).then_some(circles));
+    let cyclic: Vec<usize> = (0..todos.len()).filter(|n| open[*n] > 0).collect();
+    layers.extend((!cyclic.is_empty()).then_some(cyclic));
     layers.into_iter().map(|layer| layer.into_iter().map(|n| &todos[n]).collect()).collect()
 }
 
-/// One line for each todo, in so many columns if they are limited.
+/// One line for each todo, within this many columns if they are limited.
 fn graph_lines(todos: &[TodoView], asking: &AwaitingDecision, columns: Option<usize>) -> Vec<String> {
     let name = |todo: &TodoView| print::sanitize(&print::one_line(&todo.id.0, MAX_ID_COLUMNS));
     let names = todos.iter().map(|todo| name(todo).width()).max().unwrap_or(0);
@@ -113,7 +115,7 @@ fn graph_lines(todos: &[TodoView], asking: &AwaitingDecision, columns: Option<us
     lines
 }
 
-/// A line whose title gives way to what the todo depends on, which may take half of the room.
+/// A line with a start, a title and the dependencies. The title is cut first; dependencies may take half of the width.
 fn fit_line(start: &str, title: &str, after: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return format!("{start}{title}{after}").trim_end().to_owned() };
     let room = columns.saturating_sub(start.width());

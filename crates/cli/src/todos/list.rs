@@ -1,4 +1,4 @@
-//! Todos as a table.
+//! Prints todos as a table.
 
 use protocol::SessionId;
 use protocol::api::{TodoView, TodosParams};
@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// An id keeps so many columns at most, and a title.
+/// The maximum widths of an id and of a title.
 const MAX_ID_COLUMNS: usize = 28;
 const MAX_TITLE_COLUMNS: usize = 60;
 
@@ -22,17 +22,17 @@ struct TodoListReport<'a> {
     todos: &'a [TodoView],
 }
 
-pub(super) fn list(place: &TodoSession, wanted: &TodosParams) -> Result<CommandExit, CliError> {
-    let todos = place.reader.todos_page(wanted)?.todos;
-    if place.json {
-        print::json(&TodoListReport { session: place.session, todos: &todos });
+pub(super) fn list(session: &TodoSession, params: &TodosParams) -> Result<CommandExit, CliError> {
+    let todos = session.reader.todos_page(params)?.todos;
+    if session.json {
+        print::json(&TodoListReport { session: session.session, todos: &todos });
         return Ok(CommandExit::Success);
     }
     if todos.is_empty() {
-        print::note(format_args!("{} has no such todos; `bosun todos add \"…\"` adds one", place.session));
+        print::note(format_args!("{} has no matching todos; `bosun todos add \"…\"` adds one", session.session));
         return Ok(CommandExit::Success);
     }
-    let asking = AwaitingDecision::read(&place.reader)?;
+    let asking = AwaitingDecision::read(&session.reader)?;
     let rows: Vec<[String; 3]> = todos.iter().map(|todo| cells(todo, asking.mark(todo))).collect();
     let width = |column: usize| rows.iter().map(|cells| cells[column].width()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];
@@ -52,13 +52,13 @@ fn cells(todo: &TodoView, mark: TodoMark) -> [String; 3] {
     ]
 }
 
-/// What else there is to know of it: why it is blocked or went wrong, or what it waits for.
+/// Why the todo is blocked or failed, or what it waits for.
 fn remark(todo: &TodoView) -> String {
     let reason = todo.reason.as_deref().map(|reason| print::reason(reason, 80));
     match (TodoMark::of(todo), reason) {
         (TodoMark::Blocked, Some(reason)) => reason,
-        (TodoMark::Ready | TodoMark::AtWork | TodoMark::Interrupted, Some(reason)) => format!("last time: {reason}"),
-        (TodoMark::Waits, _) => format!("after {}", dependency_names(todo)),
+        (TodoMark::Ready | TodoMark::AtWork | TodoMark::Interrupted, Some(reason)) => format!("last attempt: {reason}"),
+        (TodoMark::Waiting, _) => format!("after {}", dependency_names(todo)),
         (
             TodoMark::Done
             | TodoMark::NeedsYou
@@ -71,16 +71,16 @@ fn remark(todo: &TodoView) -> String {
     }
 }
 
-/// What a todo depends on, in a few words.
+/// The dependencies of a todo on one line.
 pub(super) fn dependency_names(todo: &TodoView) -> String {
     let names: Vec<&str> = todo.depends_on.iter().map(|id| id.0.as_str()).collect();
     print::sanitize(&print::one_line(&names.join(", "), 60))
 }
 
-/// How many there are of each.
+/// The number of todos with each mark.
 pub(super) fn summarize(todos: &[TodoView], asking: &AwaitingDecision) -> String {
-    let of = |mark: TodoMark| todos.iter().filter(|todo| asking.mark(todo) == mark).count();
-    let parts = TodoMark::ALL.into_iter().map(|mark| (of(mark), mark)).filter(|(count, _)| *count > 0);
+    let count_of = |mark: TodoMark| todos.iter().filter(|todo| asking.mark(todo) == mark).count();
+    let parts = TodoMark::ALL.into_iter().map(|mark| (count_of(mark), mark)).filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, mark)| format!("{count} {}", mark.label())).collect();
     format!("{}: {}", print::pluralize(todos.len(), "todo"), parts.join(", "))
 }

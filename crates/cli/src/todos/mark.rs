@@ -1,38 +1,38 @@
-//! How far a todo is, as people see it: what is pending can be ready, or wait for others.
+//! The state of a todo as shown to users: a pending todo is ready, or it waits for others.
 
 use protocol::TodoStatus;
 use protocol::api::TodoView;
 
 use crate::style::TextRole;
 
-/// How far a todo is, in a sign and a word.
+/// The state of a todo as a sign and a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TodoMark {
     /// It is done.
     Done,
-    /// Whoever works on it waits for a person's decision.
+    /// Its worker waits for the user's decision.
     NeedsYou,
-    /// Somebody works on it.
+    /// A worker is working on it.
     AtWork,
-    /// Somebody worked on it when the session's process ended; it goes on when the session is resumed.
+    /// It was in progress when the session's process ended; resuming the session continues it.
     Interrupted,
-    /// It can be worked on now.
+    /// It can be started now.
     Ready,
-    /// It waits for others.
-    Waits,
-    /// It cannot be done as things are.
+    /// It waits for its dependencies.
+    Waiting,
+    /// It cannot be done in the current state.
     Blocked,
 }
 
 impl TodoMark {
-    /// Every mark, in the order that legends and sums name them.
+    /// All marks, in the order of legends and sums.
     pub(crate) const ALL: [TodoMark; 7] = [
         TodoMark::Done,
         TodoMark::NeedsYou,
         TodoMark::AtWork,
         TodoMark::Interrupted,
         TodoMark::Ready,
-        TodoMark::Waits,
+        TodoMark::Waiting,
         TodoMark::Blocked,
     ];
 
@@ -44,7 +44,7 @@ impl TodoMark {
             TodoStatus::InProgress => TodoMark::AtWork,
             TodoStatus::Blocked => TodoMark::Blocked,
             TodoStatus::Pending if ready => TodoMark::Ready,
-            TodoStatus::Pending => TodoMark::Waits,
+            TodoStatus::Pending => TodoMark::Waiting,
         }
     }
 
@@ -53,12 +53,12 @@ impl TodoMark {
         TodoMark::new(todo.status, todo.ready, todo.interrupted)
     }
 
-    /// The same, for work of which it is known whether it waits for a person's decision.
+    /// Turns `AtWork` into `NeedsYou` if the worker waits for the user's decision.
     pub(crate) fn with_ask(self, asks: bool) -> TodoMark {
         if asks && self == TodoMark::AtWork { TodoMark::NeedsYou } else { self }
     }
 
-    /// One column wide.
+    /// A sign, one column wide.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             TodoMark::Done => "✓",
@@ -66,7 +66,7 @@ impl TodoMark {
             TodoMark::AtWork => "●",
             TodoMark::Interrupted => "◌",
             TodoMark::Ready => "○",
-            TodoMark::Waits => "·",
+            TodoMark::Waiting => "·",
             TodoMark::Blocked => "✗",
         }
     }
@@ -78,12 +78,12 @@ impl TodoMark {
             TodoMark::AtWork => "at work",
             TodoMark::Interrupted => "interrupted",
             TodoMark::Ready => "ready",
-            TodoMark::Waits => "waits",
+            TodoMark::Waiting => "waiting",
             TodoMark::Blocked => "blocked",
         }
     }
 
-    /// The colour that repeats it.
+    /// The matching colour.
     pub(crate) fn role(self) -> TextRole {
         match self {
             TodoMark::Done => TextRole::Good,
@@ -91,7 +91,7 @@ impl TodoMark {
             TodoMark::AtWork => TextRole::Strong,
             TodoMark::Interrupted => TextRole::Accent,
             TodoMark::Ready => TextRole::Plain,
-            TodoMark::Waits => TextRole::Dim,
+            TodoMark::Waiting => TextRole::Dim,
             TodoMark::Blocked => TextRole::Bad,
         }
     }

@@ -1,4 +1,4 @@
-//! The graph as a Mermaid flowchart.
+//! The todo graph as a Mermaid flowchart.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::awaiting_decision::AwaitingDecision;
 use super::mark::TodoMark;
 use crate::print;
 
-/// Draws the graph. Nodes are numbered, so that no id can be taken for Mermaid's own words.
+/// Draws the graph. Nodes are numbered, so that no id can be mistaken for a Mermaid keyword.
 pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
     let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("flowchart TD\n");
@@ -18,8 +18,8 @@ pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
         text += &format!("  t{n}[\"{} {label}\"]:::{}\n", mark.sign(), class(mark));
     }
     for (n, todo) in todos.iter().enumerate() {
-        for above in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
-            text += &format!("  t{above} --> t{n}\n");
+        for dependency in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
+            text += &format!("  t{dependency} --> t{n}\n");
         }
     }
     for mark in TodoMark::ALL {
@@ -35,7 +35,7 @@ fn class(mark: TodoMark) -> &'static str {
         TodoMark::AtWork => "working",
         TodoMark::Interrupted => "interrupted",
         TodoMark::Ready => "free",
-        TodoMark::Waits => "waiting",
+        TodoMark::Waiting => "waiting",
         TodoMark::Blocked => "blocked",
     }
 }
@@ -47,12 +47,12 @@ fn colours(mark: TodoMark) -> &'static str {
         TodoMark::AtWork => "fill:#d7e6fb,stroke:#2f5f9e,color:#1b1b1b",
         TodoMark::Interrupted => "fill:#fbefd0,stroke:#9e7a2f,color:#1b1b1b",
         TodoMark::Ready => "fill:#ffffff,stroke:#555555,color:#1b1b1b",
-        TodoMark::Waits => "fill:#eeeeee,stroke:#999999,color:#1b1b1b",
+        TodoMark::Waiting => "fill:#eeeeee,stroke:#999999,color:#1b1b1b",
         TodoMark::Blocked => "fill:#f8d7d7,stroke:#9e2f2f,color:#1b1b1b",
     }
 }
 
-/// A text between quotes. Whatever may mean something to Mermaid, Markdown or HTML is written by its number.
+/// Escapes a quoted text. Characters with a meaning in Mermaid, Markdown or HTML are written as character codes.
 fn escaped(text: &str) -> String {
     let line = print::sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     let mut escaped = String::with_capacity(line.len());

@@ -1,4 +1,4 @@
-//! `bosun todos`: the graph of work of a session, seen and edited from any terminal, while it runs and after.
+//! `bosun todos`: shows and edits the todos of a session from any terminal, while it runs and afterwards.
 
 mod awaiting_decision;
 mod dot;
@@ -26,29 +26,29 @@ pub(crate) use self::mark::TodoMark;
 
 pub(crate) async fn perform(args: TodosArgs) -> Result<CommandExit, CliError> {
     let Setup { home, env, .. } = Setup::read()?;
-    let at = |place: &TodoSessionArgs| TodoSession::find(&home, place);
+    let find = |args: &TodoSessionArgs| TodoSession::find(&home, args);
     match args.command {
-        None => list::list(&at(&args.list.session_args)?, &list_params(&args.list)),
-        Some(TodosCommand::List(options)) => list::list(&at(&options.session_args)?, &list_params(&options)),
-        Some(TodosCommand::Ready(place)) => {
-            list::list(&at(&place)?, &TodosParams { ready: true, ..TodosParams::all_todos() })
+        None => list::list(&find(&args.list.session_args)?, &list_params(&args.list)),
+        Some(TodosCommand::List(options)) => list::list(&find(&options.session_args)?, &list_params(&options)),
+        Some(TodosCommand::Ready(session_args)) => {
+            list::list(&find(&session_args)?, &TodosParams { ready: true, ..TodosParams::all_todos() })
         }
-        Some(TodosCommand::Graph { session_args: place, mermaid, dot }) => {
-            let form = match (mermaid, dot) {
+        Some(TodosCommand::Graph { session_args, mermaid, dot }) => {
+            let format = match (mermaid, dot) {
                 (true, _) => GraphFormat::Mermaid,
                 (false, true) => GraphFormat::Dot,
                 (false, false) => GraphFormat::Text,
             };
-            graph::print_graph(&at(&place)?, form)
+            graph::print_graph(&find(&session_args)?, format)
         }
-        Some(TodosCommand::Watch(place)) => watch::watch(&at(&place)?, &env).await,
+        Some(TodosCommand::Watch(session_args)) => watch::watch(&find(&session_args)?, &env).await,
         Some(TodosCommand::Add(new)) => {
-            edit::edit(&home, &at(&new.session_args)?, RequestedTodoEdit::Added, vec![add_edit(new)]).await
+            edit::edit(&home, &find(&new.session_args)?, RequestedTodoEdit::Added, vec![add_edit(new)]).await
         }
         Some(TodosCommand::Done(chosen)) => {
             edit::edit(
                 &home,
-                &at(&chosen.session_args)?,
+                &find(&chosen.session_args)?,
                 RequestedTodoEdit::Done,
                 status_edits(&chosen, TodoStatus::Done, None),
             )
@@ -56,17 +56,15 @@ pub(crate) async fn perform(args: TodosArgs) -> Result<CommandExit, CliError> {
         }
         Some(TodosCommand::Block { chosen, reason }) => {
             if reason.trim().is_empty() {
-                return Err(
-                    CliError::usage("the reason is empty").with_hint("say what is missing: --reason \"no key\"")
-                );
+                return Err(CliError::usage("the reason is empty").with_hint("give one: --reason \"no key\""));
             }
             let edits = status_edits(&chosen, TodoStatus::Blocked, Some(&reason));
-            edit::edit(&home, &at(&chosen.session_args)?, RequestedTodoEdit::Blocked, edits).await
+            edit::edit(&home, &find(&chosen.session_args)?, RequestedTodoEdit::Blocked, edits).await
         }
         Some(TodosCommand::Reopen(chosen)) => {
             edit::edit(
                 &home,
-                &at(&chosen.session_args)?,
+                &find(&chosen.session_args)?,
                 RequestedTodoEdit::Reopened,
                 status_edits(&chosen, TodoStatus::Pending, None),
             )

@@ -1,4 +1,4 @@
-//! The session whose todos are meant.
+//! Finds the session whose todos a command works on.
 
 use host::Home;
 use protocol::SessionId;
@@ -9,7 +9,7 @@ use crate::error::CliError;
 use crate::run::{find_session, latest_session};
 use crate::setup;
 
-/// A session whose todos are seen or edited.
+/// A session whose todos are shown or edited.
 #[derive(Debug)]
 pub(super) struct TodoSession {
     pub(super) session: SessionId,
@@ -30,7 +30,7 @@ impl TodoSession {
 fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
     let cwd = setup::folder(None)?.display().to_string();
     latest_session(home, &cwd)?.ok_or_else(|| {
-        CliError::usage(format!("no session was begun in {cwd}"))
+        CliError::usage(format!("there is no session in {cwd}"))
             .with_hint("name one with --session; `bosun sessions` lists them")
     })
 }

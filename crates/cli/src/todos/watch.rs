@@ -14,60 +14,60 @@ use crate::live::{self, FleetBoard, FleetView};
 use crate::print;
 use crate::run::ProgressMode;
 
-/// How often the file is looked at.
+/// How often the file is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How many events are read at a time.
+/// The number of events read per page.
 const PAGE: usize = 256;
 
-pub(super) async fn watch(place: &TodoSession, env: &Env) -> Result<CommandExit, CliError> {
-    let (board, seen) = FleetBoard::read_now(&place.reader)?;
-    if live_owner(&place.reader)?.is_none() {
-        if !place.json {
+pub(super) async fn watch(session: &TodoSession, env: &Env) -> Result<CommandExit, CliError> {
+    let (board, seen) = FleetBoard::read_now(&session.reader)?;
+    if live_owner(&session.reader)?.is_none() {
+        if !session.json {
             live::print_board(&board);
         }
-        print_not_running(place, board.is_interrupted());
+        print_not_running(session, board.is_interrupted());
         return Ok(CommandExit::Success);
     }
-    let show = if place.json { ProgressMode::Events } else { ProgressMode::Lines };
+    let show = if session.json { ProgressMode::Events } else { ProgressMode::Lines };
     let mut view = FleetView::new(board, show, env);
-    let mut follower = LogFollower { reader: &place.reader, seen, page: Vec::new() };
+    let mut follower = LogFollower { reader: &session.reader, seen, page: Vec::new() };
     live::watch_fleet(async || follower.next().await, &mut view).await?;
-    view.sync_with_store(&place.reader)?;
+    view.sync_with_store(&session.reader)?;
     view.finish();
-    if live_owner(&place.reader)?.is_none() {
-        print_not_running(place, view.is_interrupted());
+    if live_owner(&session.reader)?.is_none() {
+        print_not_running(session, view.is_interrupted());
     }
     Ok(CommandExit::Success)
 }
 
-/// Says that nothing moves here any more, and what would change that.
-fn print_not_running(place: &TodoSession, is_interrupted: bool) {
-    let id = place.session;
+/// Prints that no process runs the session, and how to resume an interrupted fleet.
+fn print_not_running(session: &TodoSession, is_interrupted: bool) {
+    let id = session.session;
     if is_interrupted {
-        print::note(format_args!("the fleet is interrupted: nobody runs {id}; resume it: bosun fleet resume {id}"));
+        print::note(format_args!("the fleet is interrupted: no process runs {id}; resume it: bosun fleet resume {id}"));
     } else {
-        print::note(format_args!("nobody runs {id}"));
+        print::note(format_args!("no process runs {id}"));
     }
 }
 
-/// Reads a log along as it grows.
+/// Follows a log as it grows.
 struct LogFollower<'a> {
     reader: &'a SessionReader,
     seen: u64,
-    /// Events that were read and not given out, newest first.
+    /// Events that were read but not returned yet, newest first.
     page: Vec<protocol::Envelope>,
 }
 
 impl LogFollower<'_> {
-    /// The next event; none when nobody runs the session any more.
+    /// The next event; `None` when no process runs the session any more.
     async fn next(&mut self) -> Result<Option<BusMessage>, StoreError> {
         loop {
             if let Some(envelope) = self.page.pop() {
                 self.seen = envelope.seq;
                 return Ok(Some(BusMessage::Event(envelope.into())));
             }
-            // Before the look at the log: what an owner that is gone did not write, it will not write any more.
+            // Check before reading the log: a process that is gone has written all its events.
             let is_run = live_owner(self.reader)?.is_some();
             self.page = self.reader.events_after(self.seen, PAGE)?;
             self.page.reverse();

@@ -1,5 +1,5 @@
-//! `bosun trust`: whether the files of a project may change what Bosun does. Trust is given to them as they are: when
-//! one changes, it is gone.
+//! `bosun trust`: decides whether the files of a project may control Bosun. Trust applies to their current contents: a
+//! change to any of them ends it.
 
 mod show;
 
@@ -30,44 +30,44 @@ pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
 fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
     let top = print::sanitize(&project.top.display().to_string());
     if TrustStore::open(&setup.home)?.remove(&project_name(project)?)? {
-        print::note(format_args!("{top} is not trusted any more"));
+        print::note(format_args!("{top} is no longer trusted"));
     } else {
         print::note(format_args!("{top} was not trusted"));
     }
     Ok(CommandExit::Success)
 }
 
-/// Shows what a project would do, and trusts it if a person says so.
+/// Shows what a project's files would do, and trusts them if the user confirms.
 fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Result<CommandExit, CliError> {
-    // The digest comes first: what changes while a person looks is not trusted.
-    let entrusted = TrustedContents::read(&project.top, setup.home.root()).map_err(settings_failure)?;
-    let standing = setup.trust_status(project);
-    let shown = ProjectTrustReport::new(setup, project, &entrusted, standing)?;
+    // Read the digest first: files that change during the review are not trusted.
+    let contents = TrustedContents::read(&project.top, setup.home.root()).map_err(settings_failure)?;
+    let status = setup.trust_status(project);
+    let report = ProjectTrustReport::new(setup, project, &contents, status)?;
     if !args.yes || !args.json {
-        shown.print(args.json);
+        report.print(args.json);
     }
-    if args.show || entrusted.files.is_empty() || standing == TrustStatus::Trusted {
+    if args.show || contents.files.is_empty() || status == TrustStatus::Trusted {
         return Ok(CommandExit::Success);
     }
     if !args.yes && !ask_confirmation()? {
-        print::note("nothing is trusted");
+        print::note("the project is not trusted");
         return Ok(CommandExit::Cancelled);
     }
-    let row = TrustRow { top: project_name(project)?, digest: entrusted.digest, at: SystemClock.now() };
+    let row = TrustRow { top: project_name(project)?, digest: contents.digest, at: SystemClock.now() };
     TrustStore::open(&setup.home)?.add(&row)?;
     if args.json {
-        shown.into_trusted().print(true);
+        report.into_trusted().print(true);
     } else {
-        print::note("trusted, as long as these files stay as they are; `bosun trust --revoke` takes it back");
+        print::note("trusted until one of these files changes; `bosun trust --revoke` revokes it");
     }
     Ok(CommandExit::Success)
 }
 
-/// Asks the person at the terminal.
+/// Asks the user at the terminal.
 fn ask_confirmation() -> Result<bool, CliError> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(CliError::usage("nobody is there to say whether this project is trusted")
-            .with_hint("look at it with `bosun trust --show`, then use `bosun trust --yes`"));
+        return Err(CliError::usage("cannot ask whether to trust this project: there is no terminal")
+            .with_hint("review it with `bosun trust --show`, then use `bosun trust --yes`"));
     }
     let mut stderr = io::stderr().lock();
     write!(stderr, "Trust these files as they are? [y/N] ").and_then(|()| stderr.flush())?;

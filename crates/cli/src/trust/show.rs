@@ -1,4 +1,4 @@
-//! What there is to trust, for people and programs.
+//! Shows a project's trusted files, as text or JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +14,17 @@ use crate::exit::CommandExit;
 use crate::setup::{Setup, settings_failure};
 use crate::{print, time};
 
-/// A project, and what its files would do.
+/// A project, and what its files control.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProjectTrustReport {
     top: PathBuf,
     trust: &'static str,
-    /// What its settings say.
+    /// The settings in its file.
     settings: Map<String, Value>,
-    /// What its hooks run.
+    /// The commands of its hooks.
     hooks: Vec<ProjectTrustHook>,
-    /// Everything of it that controls Bosun, now or in a later version.
+    /// All files that control Bosun, now or in a later version.
     files: Vec<PathBuf>,
 }
 
@@ -41,16 +41,16 @@ impl ProjectTrustReport {
     pub(super) fn new(
         setup: &Setup,
         project: &Project,
-        entrusted: &TrustedContents,
-        standing: TrustStatus,
+        contents: &TrustedContents,
+        status: TrustStatus,
     ) -> Result<ProjectTrustReport, CliError> {
-        let settings = if entrusted.files.iter().any(|file| file == Path::new(".bosun/config.toml")) {
+        let settings = if contents.files.iter().any(|file| file == Path::new(".bosun/config.toml")) {
             project.settings().map_err(settings_failure)?
         } else {
             Vec::new()
         };
         let trust = if TrustedContents::has_any(&project.top, setup.home.root()) {
-            standing.as_str()
+            status.as_str()
         } else {
             "nothing to trust"
         };
@@ -58,12 +58,12 @@ impl ProjectTrustReport {
             top: project.top.clone(),
             trust,
             settings: settings.into_iter().collect(),
-            hooks: entrusted.hooks.iter().map(|hook| ProjectTrustHook::new(hook, &project.top)).collect(),
-            files: entrusted.files.clone(),
+            hooks: contents.hooks.iter().map(|hook| ProjectTrustHook::new(hook, &project.top)).collect(),
+            files: contents.files.clone(),
         })
     }
 
-    /// The same project, once it is trusted.
+    /// The report after the project was trusted.
     pub(super) fn into_trusted(self) -> ProjectTrustReport {
         ProjectTrustReport { trust: TrustStatus::Trusted.as_str(), ..self }
     }
@@ -72,28 +72,28 @@ impl ProjectTrustReport {
         if json {
             return print::json(self);
         }
-        // Every word of it may be a stranger's.
-        let tell = |line: String| print::output(print::sanitize(&line).replace(['\n', '\t'], " "));
-        tell(format!("{}: {}", self.top.display(), self.trust));
+        // Any part of a line may come from an untrusted file.
+        let print_line = |line: String| print::output(print::sanitize(&line).replace(['\n', '\t'], " "));
+        print_line(format!("{}: {}", self.top.display(), self.trust));
         if !self.settings.is_empty() {
-            tell("its settings:".into());
+            print_line("its settings:".into());
         }
         for (key, value) in &self.settings {
-            tell(format!("  {key} = {value}"));
+            print_line(format!("  {key} = {value}"));
         }
         if !self.hooks.is_empty() {
-            tell("its hooks, which run without asking once you trust it:".into());
+            print_line("its hooks, which run without asking once you trust it:".into());
         }
         for ProjectTrustHook { source, event, runs } in &self.hooks {
             let event = serde_json::to_value(event).ok();
             let event = event.as_ref().and_then(Value::as_str).unwrap_or_default();
-            tell(format!("  {event}: {runs}  ({source})"));
+            print_line(format!("  {event}: {runs}  ({source})"));
         }
         if !self.files.is_empty() {
-            tell("its files that control Bosun, now or in a later version:".into());
+            print_line("its files that control Bosun, now or in a later version:".into());
         }
         for file in &self.files {
-            tell(format!("  {}", file.display()));
+            print_line(format!("  {}", file.display()));
         }
     }
 }
@@ -115,13 +115,13 @@ struct TrustListRow {
     trusted_at: u64,
 }
 
-/// Lists the projects that are trusted, and those that have changed since.
+/// Lists the trusted projects, and those that have changed since.
 pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
     let rows = TrustStore::open(&setup.home)?.list()?;
-    let standing = |top: &str, digest: &str| TrustStatus::of(Path::new(top), setup.home.root(), Some(digest)).as_str();
+    let status = |top: &str, digest: &str| TrustStatus::of(Path::new(top), setup.home.root(), Some(digest)).as_str();
     let rows: Vec<TrustListRow> = rows
         .into_iter()
-        .map(|row| TrustListRow { trust: standing(&row.top, &row.digest), trusted_at: row.at.0, top: row.top })
+        .map(|row| TrustListRow { trust: status(&row.top, &row.digest), trusted_at: row.at.0, top: row.top })
         .collect();
     if json {
         print::json(&rows);

@@ -40,7 +40,7 @@ fn a_prompt_at_a_terminal_asks_in_place_and_what_is_decided_elsewhere_goes_away(
     stage.bosun(["approvals", "allow", "2"]).run().expect(0);
     tmux.shows("allowed elsewhere: create a.txt").shows("? 3 · shell needs your permission").shows("\nallow?");
     assert!(!tmux.screen().contains("allow? half"), "{}", tmux.screen());
-    tmux.says("y").shows("not taken").says("n not now").shows("That is all.");
+    tmux.says("y").shows("not accepted").says("n not now").shows("That is all.");
     assert_eq!(tmux.ends(), 0, "{}", tmux.history());
     let allow = || AskDecision::Allow { rules: Vec::new(), input: None };
     assert_eq!(decisions(&stage), [allow(), allow(), AskDecision::Deny { message: "not now".into() }]);

@@ -67,7 +67,7 @@ fn what_the_demo_prints_to_try_next_works_as_printed() {
     let shown = stage.bosun(["demo", "--dir", "my sample"]).run().expect(0).stdout;
     let said = try_next(&shown);
     for words in [
-        "everything is done",
+        "all todos are done",
         "✓ notes",
         "- edit lib/sums.sh",
         "reused dates",

@@ -109,7 +109,7 @@ impl Survived {
 fn die_and_go_on(fault: &str) {
     let stage = stage();
     stage.script(&ten_turns());
-    stage.prompt("do it").env("BOSUN_FAULT", fault).unheard().run().expect_killed();
+    stage.prompt("do it").env("BOSUN_FAULT", fault).discard_output().run().expect_killed();
     go_on(stage, fault);
 }
 
@@ -123,7 +123,7 @@ fn go_on(stage: BinaryFixture, point: &str) -> Option<Survived> {
     let finished = has(&before, |event| matches!(event, Event::ActivationEnded { .. }));
     let continued = stage.bosun(["--continue", "--allow-all"]).run();
     if !prompted {
-        let said = if before.is_empty() { "no session was begun in" } else { "has nothing left to do" };
+        let said = if before.is_empty() { "there is no session in" } else { "has nothing left to do" };
         continued.expect(2).says(&[said, "hint:"]);
         stage.script(HELLO).prompt("again").run().expect(0);
         return None;
@@ -184,7 +184,7 @@ fn killed_while_any_tool_runs_it_goes_on_and_the_call_is_interrupted() {
         stage.script(&ten_turns());
         let hold = stage.path(&format!("hold-{line}"));
         fs::write(&hold, "").unwrap();
-        let mut running = stage.prompt("do it").unheard().start();
+        let mut running = stage.prompt("do it").discard_output().start();
         let witness = stage.path("witness");
         let written = || fs::read_to_string(&witness).is_ok_and(|text| text.lines().any(|written| written == *line));
         within(PATIENCE, &format!("{line} runs"), written);
@@ -206,9 +206,9 @@ fn a_session_that_dies_twice_goes_on_all_the_same() {
     at_each(&[7, 12, 20, last - 3], |&seq| {
         let stage = stage();
         stage.script(&ten_turns());
-        stage.prompt("do it").env("BOSUN_FAULT", format!("after-commit:{seq}")).unheard().run().expect_killed();
+        stage.prompt("do it").env("BOSUN_FAULT", format!("after-commit:{seq}")).discard_output().run().expect_killed();
         let again = stage.bosun(["--continue", "--allow-all"]);
-        again.env("BOSUN_FAULT", format!("before-commit:{}", seq + 3)).unheard().run().expect_killed();
+        again.env("BOSUN_FAULT", format!("before-commit:{}", seq + 3)).discard_output().run().expect_killed();
         go_on(stage, &format!("twice at {seq}"));
     });
 }
@@ -219,7 +219,7 @@ fn a_committed_prompt_is_found_even_if_the_index_never_heard_of_it() {
     fs::create_dir(stage.path("elsewhere")).unwrap();
     stage.script(HELLO).prompt("something else").within(&stage.path("elsewhere")).run().expect(0);
     stage.script(&ten_turns());
-    stage.prompt("do it").env("BOSUN_FAULT", "after-commit:5").unheard().run().expect_killed();
+    stage.prompt("do it").env("BOSUN_FAULT", "after-commit:5").discard_output().run().expect_killed();
     assert_eq!(stage.sessions().len(), 2);
     assert_eq!(stage.bosun(["--continue", "--allow-all"]).run().expect(0).stdout, "All done.\n");
 }

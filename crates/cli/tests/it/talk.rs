@@ -92,7 +92,7 @@ fn a_question_is_answered_and_the_end_says_how_to_come_back() {
     ready(&tmux);
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    tmux.shows(&format!("go on with: bosun --resume {}", stage.newest()));
+    tmux.shows(&format!("resume with: bosun --resume {}", stage.newest()));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn what_another_terminal_decides_disappears_here() {
     let first = asks(&stage, &id).remove(0);
     stage.bosun(["approvals", "allow", first.short()]).run().expect(0);
     tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
-    tmux.says("y").shows("not taken").says("n").shows("not permitted");
+    tmux.says("y").shows("not accepted").says("n").shows("not permitted");
     ready(&tmux);
 }
 
@@ -219,7 +219,7 @@ fn an_interrupt_stops_the_turn_and_the_conversation_goes_on() {
 fn what_is_sent_during_a_turn_is_read_after_it() {
     let stage = stage();
     let tmux = talk(&stage);
-    tmux.says("slow").shows("It takes").says("still there?").shows("it reads this before its next step");
+    tmux.says("slow").shows("It takes").says("still there?").shows("the agent reads this before its next step");
     tmux.shows("a while.").shows("I am.");
 }
 
@@ -229,7 +229,7 @@ fn two_interrupts_end_the_session() {
     let tmux = talk(&stage);
     tmux.says("hang").shows("Let me think").press("C-c").press("C-c");
     assert_eq!(tmux.ends(), 5);
-    tmux.shows("go on with: bosun --resume");
+    tmux.shows("resume with: bosun --resume");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn lines_go_on_and_a_paste_is_not_sent() {
 fn ten_thousand_pasted_lines_are_one_message() {
     let stage = stage();
     let tmux = talk(&stage);
-    tmux.pastes(&"a line of a long text\n".repeat(10_000)).shows("more rows above").says("last").shows("lines in all");
+    tmux.pastes(&"a line of a long text\n".repeat(10_000)).shows("more rows above").says("last").shows("in total");
     tmux.shows("last>").says("hello").shows("<hello>");
 }
 
@@ -326,9 +326,9 @@ fn other_sessions_are_listed_and_gone_on_with() {
     tmux.says("the first one").shows("<the first one>");
     let first = stage.newest();
     tmux.says("/new").until("a new one", |screen| screen.matches("/help shows").count() == 2);
-    tmux.says("/resume").shows("go on with one").says("the second one").shows("<the second one>");
+    tmux.says("/resume").shows("resume one: /resume").says("the second one").shows("<the second one>");
     tmux.says(&format!("/resume {first}")).until("the last exchange", |screen| {
-        screen.rsplit("go on with: ").next().is_some_and(|last| last.contains("<the first one>"))
+        screen.rsplit("resume with: ").next().is_some_and(|last| last.contains("<the first one>"))
     });
     tmux.says("again").shows("<again>").press("C-d");
     assert_eq!(tmux.ends(), 0);
@@ -367,7 +367,7 @@ fn being_told_to_end_leaves_the_session_and_the_terminal_in_order() {
     tmux.says("hang").shows("Let me think");
     tmux.signal("TERM");
     assert_eq!(tmux.ends(), 5);
-    tmux.shows("go on with: bosun --resume");
+    tmux.shows("resume with: bosun --resume");
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn work_in_the_background_is_told_and_messages_reach_the_session() {
 
 #[test]
 fn without_a_terminal_there_is_nothing_to_do() {
-    stage().bosun::<&str>([]).run().expect(2).says(&["there is nothing to do"]);
+    stage().bosun::<&str>([]).run().expect(2).says(&["no prompt given"]);
 }
 
 const PLANNER: &str = r#"
@@ -444,12 +444,9 @@ fn a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
     stage.script(PLANNER);
     let tmux = Tmux::start(&stage.bosun(["--plan"]), 80, 24);
     tmux.shows("in plan mode").says("plan it");
-    tmux.shows("the plan is made: Write one file")
-        .shows("1. Write a.txt")
-        .shows("1. interactive")
-        .shows("4. exit_only");
-    tmux.shows("go on?").says("in two steps").shows("the plan is made");
-    tmux.until("a second menu", |screen| screen.matches("the plan is made").count() == 2);
+    tmux.shows("plan ready: Write one file").shows("1. Write a.txt").shows("1. interactive").shows("4. exit_only");
+    tmux.shows("proceed?").says("in two steps").shows("plan ready");
+    tmux.until("a second menu", |screen| screen.matches("plan ready").count() == 2);
     tmux.says("1").shows("Now I may.");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);

@@ -59,7 +59,7 @@ fn a_second_terminal_sees_and_edits_the_plan_of_a_session_that_runs() {
     let stage = stage();
     let running = planning(&stage);
     let list = todos(&stage, &[]);
-    assert_eq!(list, "○ ready  read   Read the docs\n· waits  write  Write it       after read\n");
+    assert_eq!(list, "○ ready    read   Read the docs\n· waiting  write  Write it       after read\n");
     assert_eq!(todos(&stage, &["add", "Ship it", "--depends-on", "write", "--check", "true"]), "ship-it is added\n");
     assert_eq!(todos(&stage, &["done", "read"]), "read is done\n");
     assert_eq!(todos(&stage, &["block", "write", "--reason", "no key"]), "write is blocked\n");
@@ -106,7 +106,7 @@ fn the_plan_of_a_session_that_has_ended_is_drawn_and_edited_and_the_next_owner_k
 #[test]
 fn mistakes_with_todos_are_explained() {
     let stage = stage();
-    stage.bosun(["todos"]).run().expect(2).says(&["no session was begun in", "--session"]);
+    stage.bosun(["todos"]).run().expect(2).says(&["there is no session in", "--session"]);
     stage.script("version: 1\nrules:\n  - answer: [say: hi]\n").prompt("hi").run().expect(0);
     // A session that never had todos.
     let none = stage.bosun(["todos"]).run().expect(0);
@@ -119,8 +119,8 @@ fn mistakes_with_todos_are_explained() {
     };
     says(&["add", "Second", "--depends-on", "zzz"], &["`second` cannot depend on `zzz`", "add that one first"]);
     says(&["add", "Me", "--id", "me", "--depends-on", "me"], &["wait for each other: me → me", "bosun todos graph"]);
-    says(&["add", "First again", "--id", "first"], &["there is a todo `first` already"]);
-    says(&["add", "x", "--id", "a b"], &["blanks"]);
+    says(&["add", "First again", "--id", "first"], &["todo `first` already exists"]);
+    says(&["add", "x", "--id", "a b"], &["spaces"]);
     says(&["add", " "], &["the title is empty"]);
     says(&["done", "first", "zzz"], &["there is no todo `zzz`", "bosun todos"]);
     says(&["block", "first", "--reason", " "], &["the reason is empty"]);
@@ -171,5 +171,5 @@ fn the_todos_of_a_session_are_watched_on_terminals_of_two_sizes_and_in_a_file() 
     let events = piped.wait().expect(0).json_lines();
     assert!(events.iter().any(|event| event["type"] == "todosChanged"), "{events:?}");
     let after = stage.bosun(["todos", "watch"]).run().expect(0);
-    assert!(after.stdout.contains("2/2 done") && after.stderr.contains("nobody runs"), "{after:?}");
+    assert!(after.stdout.contains("2/2 done") && after.stderr.contains("no process runs"), "{after:?}");
 }

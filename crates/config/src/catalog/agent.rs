@@ -1,4 +1,4 @@
-//! An agent definition, from the keys and the text that a file, a flag or a catalogue gives.
+//! Agent definitions, built from the keys and the text of a file, a flag or a catalogue.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use protocol::{AgentSpec, DefinitionSource};
 
 use super::agent_tools::{denied, spawns, tools};
 use super::fields::DefinitionFields;
-use super::head::MarkdownDefinition;
-use super::name::{loose, normal};
+use super::frontmatter::MarkdownDefinition;
+use super::name::{normalize, normalize_or_trim};
 use super::node::DocumentNode;
-use super::requirements::{budget, effort, isolation, models, permission, servers, taste};
+use super::requirements::{budget, effort, isolation, model_preference, models, permission, servers};
 use super::{DefinitionProblem, FilePosition};
 
-/// Keys that mean something here.
+/// Supported keys.
 const KNOWN: [&str; 24] = [
     "name",
     "description",
@@ -40,7 +40,7 @@ const KNOWN: [&str; 24] = [
     "color",
 ];
 
-/// Keys that are for people or for other programs, and change nothing that an agent does.
+/// Keys for people or other programs that do not affect an agent.
 const HARMLESS: [&str; 24] = [
     "color",
     "colour",
@@ -68,7 +68,7 @@ const HARMLESS: [&str; 24] = [
     "compatibility",
 ];
 
-/// Keys of other programs that would change what an agent does, and cannot here.
+/// Keys of other programs that affect an agent there and are not supported here.
 const UNSUPPORTED: [&str; 8] = [
     "memory",
     "initial-prompt",
@@ -80,21 +80,21 @@ const UNSUPPORTED: [&str; 8] = [
     "agents",
 ];
 
-/// An agent definition, and the hooks that it brings as they were written.
+/// An agent definition and its hooks as written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AgentDraft {
     pub(super) spec: AgentSpec,
     pub(super) hooks: Option<(Option<FilePosition>, serde_json::Value)>,
 }
 
-/// Reads a definition in Markdown; the file's name stands in for one that is missing.
+/// Reads a Markdown definition; the file name is the default name.
 pub(super) fn from_markdown(
     file: &Path,
     text: &str,
     source: DefinitionSource,
     problems: &mut Vec<DefinitionProblem>,
 ) -> Option<AgentDraft> {
-    let MarkdownDefinition { head, body } = MarkdownDefinition::read(file, text, problems)?;
+    let MarkdownDefinition { frontmatter: head, body } = MarkdownDefinition::read(file, text, problems)?;
     let stem = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let lower = stem.to_ascii_lowercase();
     let cut = [".agent.md", ".md"].iter().find(|end| lower.ends_with(**end)).map_or(0, |end| end.len());
@@ -103,7 +103,7 @@ pub(super) fn from_markdown(
     read(fields, Some(&stem), Some(body), source)
 }
 
-/// Reads a definition out of keys alone, as JSON gives it.
+/// Reads a definition from keys alone, as in JSON.
 pub(super) fn from_keys(
     file: &Path,
     name: Option<&str>,
@@ -117,29 +117,29 @@ pub(super) fn from_keys(
 
 fn read(
     mut fields: DefinitionFields<'_>,
-    usual: Option<&str>,
+    default_name: Option<&str>,
     body: Option<&str>,
     source: DefinitionSource,
 ) -> Option<AgentDraft> {
-    let name = name(&mut fields, usual);
+    let name = name(&mut fields, default_name);
     let description = description(&mut fields);
     let prompt = prompt(&mut fields, body);
     let listed = tools(&mut fields);
     let only = listed.only.clone();
     let (tools, missing) = listed.with_servers(&source);
-    let mut unserved = Vec::new();
+    let mut unsupported = Vec::new();
     let denied = denied(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
-    for words in missing.into_iter().chain(servers(&mut fields)) {
-        fields.warning(None, words, "the agent works without it");
+    for message in missing.into_iter().chain(servers(&mut fields)) {
+        fields.warning(None, message, "the agent works without it");
     }
     let at = fields.position("github");
     if fields.take(&["github"]).is_some() {
         fields.warning(at, "`github` is not used by this version", "the agent works without it");
     }
-    let isolation = isolation(&mut fields, &mut unserved);
+    let isolation = isolation(&mut fields, &mut unsupported);
     let permission = permission(&mut fields);
-    let stated = fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| loose(name)).collect());
+    let stated = fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| normalize_or_trim(name)).collect());
     let spawns = spawns(tools.as_deref(), &denied, permission, stated.or(only));
     let infer = fields.flag(&["infer"]);
     let disabled = fields.flag(&["disable-model-invocation"]).unwrap_or(false);
@@ -151,34 +151,34 @@ fn read(
         denied,
         spawns,
         models: models(&mut fields),
-        model_preference: taste(&mut fields),
+        model_preference: model_preference(&mut fields),
         effort: effort(&mut fields),
         max_turns: fields.count(&["max-turns"]),
         permission,
         background: fields.flag(&["background"]).unwrap_or(false),
         budget: budget(&mut fields),
-        skills: fields.texts(&["skills"]).unwrap_or_default().iter().map(|(name, _)| loose(name)).collect(),
+        skills: fields.texts(&["skills"]).unwrap_or_default().iter().map(|(name, _)| normalize_or_trim(name)).collect(),
         hooks: Vec::new(),
         user_invocable: fields.flag(&["user-invocable", "user-invokable"]).unwrap_or(true),
         model_invocable: !disabled && infer.unwrap_or(true),
         isolation,
-        unsupported: unserved,
+        unsupported,
         source,
     };
     fields.finish(&KNOWN, &HARMLESS, &UNSUPPORTED).then_some(AgentDraft { spec, hooks })
 }
 
-fn name(fields: &mut DefinitionFields<'_>, usual: Option<&str>) -> Option<String> {
+fn name(fields: &mut DefinitionFields<'_>, default_name: Option<&str>) -> Option<String> {
     let at = fields.position("name");
-    let Some(written) = fields.text(&["name"]).or_else(|| usual.map(str::to_owned)) else {
+    let Some(written) = fields.text(&["name"]).or_else(|| default_name.map(str::to_owned)) else {
         fields.error(at, "it has no name", "add `name`");
         return None;
     };
-    match normal(&written) {
+    match normalize(&written) {
         Ok(name) => Some(name),
         Err(why) => {
             let shown: String = written.chars().take(60).collect();
-            fields.error(at, format!("`{shown}` cannot be a name: {why}"), "use letters, digits and dashes in `name`");
+            fields.error(at, format!("`{shown}` is not a name: {why}"), "use letters, digits and dashes in `name`");
             None
         }
     }
@@ -196,22 +196,22 @@ fn description(fields: &mut DefinitionFields<'_>) -> Option<String> {
 
 fn prompt(fields: &mut DefinitionFields<'_>, body: Option<&str>) -> Option<String> {
     let at = fields.position("prompt");
-    let said = match body {
+    let text = match body {
         Some(body) => {
             if fields.take(&["prompt"]).is_some() {
-                fields.warning(at, "`prompt` is not used, since the text below the head is", "remove it");
+                fields.warning(at, "`prompt` is ignored: the text below the frontmatter is the prompt", "remove it");
             }
             Some(body.to_owned())
         }
         None => fields.text(&["prompt"]),
     };
-    let said = said.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    if said.is_none() {
-        let (words, remedy) = match body {
-            Some(_) => ("it has no text below its head", "write below the head what the agent is told"),
-            None => ("it has no prompt", "add `prompt`: what the agent is told"),
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    if text.is_none() {
+        let (message, remedy) = match body {
+            Some(_) => ("it has no text below its frontmatter", "write the agent's instructions below the frontmatter"),
+            None => ("it has no prompt", "add `prompt`: the agent's instructions"),
         };
-        fields.error(at, words, remedy);
+        fields.error(at, message, remedy);
     }
-    said
+    text
 }

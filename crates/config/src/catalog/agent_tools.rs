@@ -1,18 +1,18 @@
-//! What an agent may use and whom it may start, as its definition says it.
+//! The tools an agent may use and the agents it may start, as its definition states them.
 
 use protocol::{DefinitionSource, PermissionMode, SpawnPolicy};
 
 use super::fields::DefinitionFields;
-use super::name::loose;
+use super::name::normalize_or_trim;
 use super::tool_names::{ToolNameMeaning, resolve_tool_name};
 
-/// What a list of tools says.
+/// A parsed list of tools.
 #[derive(Default)]
 pub(super) struct ToolList {
     pub(super) tools: Option<Vec<String>>,
-    /// The types of agents that it may start, if the list names them.
+    /// The agent types that it may start, if the list names them.
     pub(super) only: Option<Vec<String>>,
-    /// The tools of MCP servers that it names.
+    /// Named tools of MCP servers.
     pub(super) servers: Vec<String>,
 }
 
@@ -27,16 +27,16 @@ pub(super) fn tools(fields: &mut DefinitionFields<'_>) -> ToolList {
             ToolNameMeaning::BuiltIn(ours) => add(ours),
             ToolNameMeaning::Agents(types) => {
                 add(&["task"]);
-                read.only.get_or_insert_default().extend(types.iter().map(|name| loose(name)));
+                read.only.get_or_insert_default().extend(types.iter().map(|name| normalize_or_trim(name)));
             }
             ToolNameMeaning::Server => read.servers.push(name),
             ToolNameMeaning::Absent => {
-                let words = format!("the tool `{name}` is not in this version");
-                fields.warning(at, words, "leave it out; the agent works without it");
+                let message = format!("the tool `{name}` is not supported in this version");
+                fields.warning(at, message, "leave it out; the agent works without it");
             }
             ToolNameMeaning::Pattern(word) => {
-                let words = format!("`{name}` is a tool with a pattern, and a list of tools has no patterns");
-                fields.error(at, words, format!("write `{word}`, and a rule for the rest into `permissions`"));
+                let message = format!("`{name}` has a pattern, but a list of tools takes only names");
+                fields.error(at, message, format!("write `{word}`, and put a rule for the pattern into `permissions`"));
             }
             ToolNameMeaning::Unknown(near) => fields.warning(at, format!("there is no tool `{name}`"), probably(near)),
         }
@@ -48,11 +48,11 @@ pub(super) fn tools(fields: &mut DefinitionFields<'_>) -> ToolList {
 }
 
 impl ToolList {
-    /// The list with what servers have to give, and what of it the agent has to do without. A program that gives
-    /// definitions brings the tools of its servers along; a file does not.
+    /// Returns the tools, and a message for each MCP tool that the agent cannot have. A program that passes definitions
+    /// by flag provides the tools of its servers; a file does not.
     pub(super) fn with_servers(self, source: &DefinitionSource) -> (Option<Vec<String>>, Vec<String>) {
         let ToolList { tools, servers, .. } = self;
-        let later = |name: &String| format!("the tool `{name}` is an MCP server's, and MCP comes with a later version");
+        let later = |name: &String| format!("the tool `{name}` belongs to an MCP server, and MCP is not supported yet");
         match (source, tools) {
             (DefinitionSource::Flag, Some(tools)) => (Some(tools.into_iter().chain(servers).collect()), Vec::new()),
             (_, tools) => (tools, servers.iter().map(later).collect()),
@@ -60,29 +60,29 @@ impl ToolList {
     }
 }
 
-/// Tools that it may not have. One that nobody knows is an error: what it was to forbid would be allowed.
+/// Tools that the agent may not have. An unknown name is an error: the tool it was meant to forbid would be allowed.
 pub(super) fn denied(fields: &mut DefinitionFields<'_>) -> Vec<String> {
     let mut denied: Vec<String> = Vec::new();
     for (name, at) in fields.texts(&["disallowed-tools", "denied-tools"]).unwrap_or_default() {
         match resolve_tool_name(&name) {
             ToolNameMeaning::BuiltIn(ours) => denied = joined(denied, ours),
             ToolNameMeaning::Agents(_) | ToolNameMeaning::Pattern(_) => {
-                let words = format!("`{name}` forbids only some calls of a tool, and this list forbids whole tools");
-                fields.error(at, words, "write a deny rule into `permissions`");
+                let message = format!("`{name}` forbids only some calls of a tool, but this list forbids whole tools");
+                fields.error(at, message, "write a deny rule into `permissions`");
             }
             ToolNameMeaning::All => {
                 fields.error(at, "every tool is forbidden", "write `tools: []` for an agent without tools")
             }
             ToolNameMeaning::Server | ToolNameMeaning::Absent => {}
             ToolNameMeaning::Unknown(near) => {
-                fields.error(at, format!("there is no tool `{name}` that could be forbidden"), probably(near));
+                fields.error(at, format!("there is no tool `{name}` to forbid"), probably(near));
             }
         }
     }
     denied
 }
 
-/// A list of names with these that are not in it yet.
+/// Adds the names that are not in the list yet.
 fn joined(mut known: Vec<String>, more: &[&str]) -> Vec<String> {
     for name in more {
         if !known.iter().any(|one| one == name) {
@@ -99,7 +99,7 @@ fn probably(near: Option<&str>) -> String {
     }
 }
 
-/// Whom it may start: what it says itself; else anybody if it has every tool or `task`, and nobody if it only looks.
+/// The agents it may start: those it states; else all if it has every tool or `task`, and none in plan mode.
 pub(super) fn spawns(
     tools: Option<&[String]>,
     denied: &[String],

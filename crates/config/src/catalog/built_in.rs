@@ -6,7 +6,7 @@ use protocol::{AgentSpec, DefinitionSource};
 
 use super::agent;
 
-/// Their files, inside of the program.
+/// Their files, embedded in the program.
 const FILES: [(&str, &str); 8] = [
     ("explore.md", include_str!("built_in/explore.md")),
     ("task.md", include_str!("built_in/task.md")),
@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 8] = [
     ("rem-agent.md", include_str!("built_in/rem-agent.md")),
 ];
 
-/// The built-in agents. A test holds that every file is one.
+/// The built-in agents. A test checks that every file parses.
 pub fn built_in_agents() -> Vec<AgentSpec> {
     let read = |(name, text): (&str, &str)| {
         agent::from_markdown(Path::new(name), text, DefinitionSource::BuiltIn, &mut Vec::new())

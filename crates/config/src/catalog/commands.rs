@@ -1,5 +1,5 @@
-//! Slash commands that are files: each is named as its file, after the folder or the plugin it is in. Only their heads
-//! are read here, and many have none.
+//! Slash commands from files. A command's name is its plugin or folder, then its file name. Only the frontmatter is
+//! read here, and many files have none.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use protocol::{DefinitionSource, FrontMatter, SlashSpec};
 
 use super::DefinitionProblem;
 use super::fields::DefinitionFields;
-use super::head::MarkdownDefinition;
+use super::frontmatter::MarkdownDefinition;
 use super::kinds::is_agent;
-use super::name::normal;
+use super::name::normalize;
 use super::node::{DocumentNode, NodeValue};
 
 const KNOWN: [&str; 7] =
@@ -19,10 +19,10 @@ const KNOWN: [&str; 7] =
 const HARMLESS: [&str; 9] =
     ["title", "version", "author", "license", "metadata", "tags", "category", "arguments", "user-invocable"];
 
-/// Keys of other programs that would change what a command does, and cannot here.
+/// Keys of other programs that affect a command there and are not supported here.
 const UNSUPPORTED: [&str; 6] = ["model", "tools", "context", "effort", "hooks", "shell"];
 
-/// Most characters of a description that is taken from the text.
+/// Maximum length of a description taken from the text, in characters.
 const MAX_DERIVED_DESCRIPTION: usize = 100;
 
 /// How the files of a folder are named.
@@ -30,19 +30,19 @@ const MAX_DERIVED_DESCRIPTION: usize = 100;
 pub(super) enum CommandFileNaming {
     /// `NAME.md`.
     Plain,
-    /// `NAME.prompt.md`; what else ends in `.md` is not a command.
+    /// `NAME.prompt.md`; other `.md` files are not commands.
     Prompt,
 }
 
 impl CommandFileNaming {
-    /// Whether a file is a command. Notes for people are not.
+    /// Whether a file is a command. A README, for example, is not.
     pub(super) fn is_command(self, file: &Path) -> bool {
         let ends = |end: &str| file.to_string_lossy().to_ascii_lowercase().ends_with(end);
         is_agent(file) && (self == CommandFileNaming::Plain || ends(".prompt.md"))
     }
 }
 
-/// Where a command's file is, as far as its name goes.
+/// The location of a command's file, which determines its name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CommandFile<'a> {
     pub(super) file: &'a Path,
@@ -53,23 +53,23 @@ pub(super) struct CommandFile<'a> {
 }
 
 impl CommandFile<'_> {
-    /// The name that the file has by where it is; says why it can have none.
+    /// The name derived from the file's location, or why it is not valid.
     pub(super) fn name(self) -> Result<String, &'static str> {
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         self.named(stem.strip_suffix(".prompt").unwrap_or(&stem))
     }
 
-    /// A name after the plugin and the folders below that of commands.
+    /// Prefixes a name with the plugin and the folders below the command folder.
     fn named(self, own: &str) -> Result<String, &'static str> {
         let below = self.file.strip_prefix(self.folder).ok().and_then(Path::parent).unwrap_or(Path::new(""));
         let folders = below.iter().map(|part| part.to_string_lossy().into_owned());
         let parts = self.plugin.map(str::to_owned).into_iter().chain(folders).chain([own.to_owned()]);
-        let parts = parts.map(|part| normal(&part)).collect::<Result<Vec<_>, _>>()?;
-        normal(&parts.join(":"))
+        let parts = parts.map(|part| normalize(&part)).collect::<Result<Vec<_>, _>>()?;
+        normalize(&parts.join(":"))
     }
 }
 
-/// Reads the head of a command.
+/// Reads the frontmatter of a command.
 pub(super) fn read(
     place: CommandFile<'_>,
     text: &str,
@@ -77,20 +77,20 @@ pub(super) fn read(
     problems: &mut Vec<DefinitionProblem>,
 ) -> Option<SlashSpec> {
     let file = place.file;
-    let MarkdownDefinition { head, body } = match FrontMatter::parse(text) {
+    let MarkdownDefinition { frontmatter: head, body } = match FrontMatter::parse(text) {
         FrontMatter::Absent { body } => {
-            MarkdownDefinition { head: DocumentNode { at: None, value: NodeValue::Nothing }, body }
+            MarkdownDefinition { frontmatter: DocumentNode { at: None, value: NodeValue::Nothing }, body }
         }
         FrontMatter::Unterminated | FrontMatter::Present { .. } => MarkdownDefinition::read(file, text, problems)?,
     };
     let mut fields = DefinitionFields::new(file, None, head, problems)?;
     if body.trim().is_empty() {
-        fields.error(None, "it has no text", "write what is to be done");
+        fields.error(None, "it has no text", "write the command's prompt");
     }
     let at = fields.position("name");
     let name = fields.text(&["name"]).map_or_else(|| place.name(), |name| place.named(&name));
     let name = name.unwrap_or_else(|why| {
-        fields.error(at, format!("it cannot be named so: {why}"), "use letters, digits and dashes in its name");
+        fields.error(at, format!("its name is not valid: {why}"), "use letters, digits and dashes in its name");
         String::new()
     });
     let description = fields.text(&["description"]).unwrap_or_else(|| first_line(body));
@@ -99,7 +99,7 @@ pub(super) fn read(
     let allowed_tools = fields.texts(&["allowed-tools"]).unwrap_or_default();
     let at = fields.position("disable-model-invocation");
     if fields.flag(&["disable-model-invocation"]) == Some(false) {
-        fields.warning(at, "models do not call slash commands by themselves", "make it a skill if they are to");
+        fields.warning(at, "models cannot call slash commands", "make it a skill to let models call it");
     }
     let spec = SlashSpec {
         name,
@@ -113,7 +113,7 @@ pub(super) fn read(
     fields.finish(&KNOWN, &HARMLESS, &UNSUPPORTED).then_some(spec)
 }
 
-/// What may follow the name. People write it in brackets, which YAML takes for a list.
+/// The argument hint. It is often written in brackets, which YAML parses as a list.
 fn hint(fields: &mut DefinitionFields<'_>) -> Option<String> {
     let (_, node) = fields.take(&["argument-hint"])?;
     match &node.value {
@@ -126,7 +126,7 @@ fn hint(fields: &mut DefinitionFields<'_>) -> Option<String> {
     }
 }
 
-/// The agent that performs it. Some words for one are modes of another program's own agent.
+/// The agent that runs the command. Some values are modes of another program's own agent.
 fn agent(fields: &mut DefinitionFields<'_>) -> Option<String> {
     let at = fields.position("agent");
     let named = fields.text(&["agent", "mode"])?;
@@ -136,7 +136,7 @@ fn agent(fields: &mut DefinitionFields<'_>) -> Option<String> {
             fields.warning(at, format!("`{named}` is not an agent here"), "leave it out; the rest is used without it");
             None
         }
-        _other => Some(super::name::loose(&named)),
+        _other => Some(super::name::normalize_or_trim(&named)),
     }
 }
 

@@ -8,7 +8,7 @@ use super::agent::{self, AgentDraft};
 use super::node::{DocumentNode, JsonNode, NodeValue};
 use super::{DefinitionProblem, FilePosition};
 
-/// Reads every definition of a text; what is wrong goes to `problems`. The error is that the text is not JSON.
+/// Reads every definition in a text and adds their problems to `problems`. Fails unless it is a JSON list or table.
 pub(super) fn read(
     file: &Path,
     text: &str,
@@ -17,10 +17,10 @@ pub(super) fn read(
 ) -> Result<Vec<AgentDraft>, DefinitionProblem> {
     let JsonNode(node) = serde_json::from_str(text).map_err(|error| {
         let at = FilePosition { line: error.line() as u64, column: error.column().max(1) as u64 };
-        let words = error.to_string();
-        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+        let message = error.to_string();
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
         let remedy = "write JSON such as {\"NAME\": {\"description\": \"…\", \"prompt\": \"…\"}}";
-        DefinitionProblem::error(file, format!("it is not JSON: {words}"), remedy).at(Some(at))
+        DefinitionProblem::error(file, format!("it is not JSON: {message}"), remedy).at(Some(at))
     })?;
     let mut read = |name: Option<&str>, node| agent::from_keys(file, name, node, source.clone(), problems);
     Ok(match unwrapped(node).value {
@@ -29,13 +29,13 @@ pub(super) fn read(
             table.into_iter().filter_map(|(name, node)| read(Some(&name.to_key()), node)).collect()
         }
         other => {
-            let words = format!("{} stands where definitions belong", other.kind());
-            return Err(DefinitionProblem::error(file, words, "write a list of agents, or a table of them by name"));
+            let message = format!("expected definitions, found {}", other.kind());
+            return Err(DefinitionProblem::error(file, message, "write a list of agents, or a table of them by name"));
         }
     })
 }
 
-/// What is inside of `{"agents": …}`, if that is all there is.
+/// The content of `{"agents": …}`, if that is the only key.
 fn unwrapped(node: DocumentNode) -> DocumentNode {
     match node.value {
         NodeValue::Table(mut table) if table.len() == 1 && table[0].0.to_key() == "agents" => {

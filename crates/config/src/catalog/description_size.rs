@@ -1,32 +1,32 @@
-//! How much of every request the descriptions of agents take.
+//! The share of every request that agent descriptions take.
 
 use std::fmt;
 
 use protocol::AgentSpec;
 
-/// How many of the largest descriptions are named.
+/// How many of the largest descriptions the warning names.
 const MAX_NAMED: usize = 5;
 
-/// Characters that are about one token.
+/// Approximate number of characters in a token.
 const PER_TOKEN: usize = 4;
 
-/// Descriptions that together are longer than they should be.
+/// Agent descriptions that together exceed the recommended length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescriptionOverflow {
-    /// Characters of all descriptions.
+    /// Total length, in characters.
     pub total: usize,
-    /// Characters that they should not exceed.
+    /// Recommended maximum, in characters.
     pub threshold: usize,
-    /// The largest, with their characters.
+    /// The agents with the largest descriptions, and the length of each.
     pub largest: Vec<(String, usize)>,
 }
 
 impl DescriptionOverflow {
-    /// Weighs what a model is told of the agents that it may start; none when that is not too much.
+    /// Measures the descriptions that a model sees; returns `None` if they are within the threshold.
     pub fn of<'a>(agents: impl IntoIterator<Item = &'a AgentSpec>, threshold: usize) -> Option<DescriptionOverflow> {
-        let told = agents.into_iter().filter(|agent| agent.model_invocable);
+        let invocable = agents.into_iter().filter(|agent| agent.model_invocable);
         let mut largest: Vec<(String, usize)> =
-            told.map(|agent| (agent.name.clone(), agent.description.chars().count())).collect();
+            invocable.map(|agent| (agent.name.clone(), agent.description.chars().count())).collect();
         let total = largest.iter().map(|(_, size)| size).sum();
         largest.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
         largest.truncate(MAX_NAMED);
@@ -41,7 +41,7 @@ impl fmt::Display for DescriptionOverflow {
             self.largest.iter().map(|(name, size)| format!("{name} ({})", tokens(*size))).collect();
         write!(
             f,
-            "descriptions of agents take about {} tokens of every request, and should take {} at most; the largest: {}",
+            "agent descriptions take about {} tokens of every request, more than the recommended {}; the largest: {}",
             tokens(self.total),
             tokens(self.threshold),
             largest.join(", ")
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!((pressure.total, pressure.largest[0].0.as_str()), (440, "big"));
         assert_eq!(
             pressure.to_string(),
-            "descriptions of agents take about 110 tokens of every request, and should take 100 at most; the largest: \
+            "agent descriptions take about 110 tokens of every request, more than the recommended 100; the largest: \
              big (100), small (10)"
         );
     }

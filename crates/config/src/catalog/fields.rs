@@ -1,4 +1,4 @@
-//! The keys of a definition: each is taken once, and what nobody took is unknown.
+//! The keys of a definition: each is taken once, and those left over are unknown.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use super::{DefinitionProblem, FilePosition};
 /// The keys of one definition, in any of the usual spellings.
 pub(super) struct DefinitionFields<'a> {
     file: &'a Path,
-    /// Says of which definition of several the problems speak.
+    /// Prefix of messages that names the definition, if the file has several.
     of: String,
-    /// Where the definition begins.
+    /// Position of the definition.
     at: Option<FilePosition>,
     entries: Vec<FieldEntry>,
     problems: &'a mut Vec<DefinitionProblem>,
@@ -18,14 +18,14 @@ pub(super) struct DefinitionFields<'a> {
 }
 
 struct FieldEntry {
-    /// In small letters, with dashes between words.
+    /// In kebab case.
     key: String,
     at: Option<FilePosition>,
     value: DocumentNode,
 }
 
 impl<'a> DefinitionFields<'a> {
-    /// Takes a table apart; anything else is a problem.
+    /// Splits a table into entries; reports any other value as a problem.
     pub(super) fn new(
         file: &'a Path,
         name: Option<&str>,
@@ -38,15 +38,15 @@ impl<'a> DefinitionFields<'a> {
             NodeValue::Table(table) => table,
             NodeValue::Nothing => Vec::new(),
             other => {
-                let words = format!("{} stands where keys and values belong", other.kind());
-                fields.error(node.at, words, "write `key: value` lines");
+                let message = format!("expected keys and values, found {}", other.kind());
+                fields.error(node.at, message, "write `key: value` lines");
                 return None;
             }
         };
         for (key, value) in table {
             let (at, key) = (key.at.or(value.at), kebab(&key.to_key()));
             if fields.entries.iter().any(|known| known.key == key) {
-                fields.error(at, format!("the key `{key}` is here twice"), "remove one");
+                fields.error(at, format!("duplicate key `{key}`"), "remove one");
             } else {
                 fields.entries.push(FieldEntry { key, at, value });
             }
@@ -54,17 +54,17 @@ impl<'a> DefinitionFields<'a> {
         Some(fields)
     }
 
-    /// Where a key stands; the definition's beginning when it is absent.
+    /// The position of a key, or of the definition if the key is absent.
     pub(super) fn position(&self, key: &str) -> Option<FilePosition> {
         self.entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.at).or(self.at)
     }
 
-    /// Whether the key is there.
+    /// Whether the key is present.
     pub(super) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key && entry.value.value != NodeValue::Nothing)
     }
 
-    /// Takes the first of these keys that is there and says something.
+    /// Takes the first of these keys that is present and not empty.
     pub(super) fn take(&mut self, keys: &[&str]) -> Option<(Option<FilePosition>, DocumentNode)> {
         let mut taken = None;
         for key in keys {
@@ -73,26 +73,26 @@ impl<'a> DefinitionFields<'a> {
             match (&taken, &value.value) {
                 (_, NodeValue::Nothing) => {}
                 (None, _) => taken = Some((at, value)),
-                (Some(_), _) => self.warning(at, format!("`{key}` says again what `{}` says", keys[0]), "remove one"),
+                (Some(_), _) => self.warning(at, format!("`{key}` repeats `{}`", keys[0]), "remove one"),
             }
         }
         taken
     }
 
-    /// Takes a text. Numbers and flags are what people meant as one.
+    /// Takes a string. A number counts as one.
     pub(super) fn text(&mut self, keys: &[&str]) -> Option<String> {
         let (at, node) = self.take(keys)?;
         match node.value {
             NodeValue::Text(text) => Some(text),
             NodeValue::Number(number) => Some(number.to_string()),
             other @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_)) => {
-                self.wrong(at, keys, &other, "a text");
+                self.wrong(at, keys, &other, "a string");
                 None
             }
         }
     }
 
-    /// Takes a list of texts, or a text with commas between them; each with its place.
+    /// Takes a list of strings, or a comma-separated string; each with its position.
     pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<(String, Option<FilePosition>)>> {
         let (at, node) = self.take(keys)?;
         match node.value {
@@ -105,20 +105,20 @@ impl<'a> DefinitionFields<'a> {
                         NodeValue::Number(number) => texts.push((number.to_string(), item.at.or(at))),
                         other
                         @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_)) => {
-                            self.wrong(item.at.or(at), keys, &other, "a text in each entry");
+                            self.wrong(item.at.or(at), keys, &other, "a string in each entry");
                         }
                     }
                 }
                 Some(texts)
             }
             other @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Table(_)) => {
-                self.wrong(at, keys, &other, "a list of texts");
+                self.wrong(at, keys, &other, "a list of strings");
                 None
             }
         }
     }
 
-    /// Takes true or false; the words themselves do too.
+    /// Takes a boolean, or a string that means one.
     pub(super) fn flag(&mut self, keys: &[&str]) -> Option<bool> {
         let (at, node) = self.take(keys)?;
         match node.value {
@@ -147,37 +147,37 @@ impl<'a> DefinitionFields<'a> {
         number
     }
 
-    /// Says of every key that nobody took that it is unknown, but for those that harm nobody.
+    /// Reports the remaining keys as unknown, except for the harmless ones. Returns whether the definition is usable.
     pub(super) fn finish(mut self, known: &[&str], harmless: &[&str], later: &[&str]) -> bool {
         for FieldEntry { key, at, .. } in std::mem::take(&mut self.entries) {
             if harmless.contains(&key.as_str()) || known.contains(&key.as_str()) {
                 continue;
             }
             if later.contains(&key.as_str()) {
-                let words = format!("`{key}` is not in this version");
-                self.warning(at, words, "leave it out; the rest is used without it");
+                let message = format!("`{key}` is not supported in this version");
+                self.warning(at, message, "leave it out; the rest is used without it");
                 continue;
             }
             let remedy = match nearest(&key, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "remove it, or see docs/agents.md for the keys".to_owned(),
             };
-            self.warning(at, format!("the key `{key}` is unknown"), remedy);
+            self.warning(at, format!("unknown key `{key}`"), remedy);
         }
         !self.failed
     }
 
-    /// Something that makes the definition unusable.
-    pub(super) fn error(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
+    /// Reports a problem that makes the definition unusable.
+    pub(super) fn error(&mut self, at: Option<FilePosition>, message: impl Into<String>, remedy: impl Into<String>) {
         self.failed = true;
-        let words = format!("{}{}", self.of, words.into());
-        self.problems.push(DefinitionProblem::error(self.file, words, remedy).at(at));
+        let message = format!("{}{}", self.of, message.into());
+        self.problems.push(DefinitionProblem::error(self.file, message, remedy).at(at));
     }
 
-    /// Something that is left out of the definition.
-    pub(super) fn warning(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
-        let words = format!("{}{}", self.of, words.into());
-        self.problems.push(DefinitionProblem::warning(self.file, words, remedy).at(at));
+    /// Reports a part of the definition that is ignored.
+    pub(super) fn warning(&mut self, at: Option<FilePosition>, message: impl Into<String>, remedy: impl Into<String>) {
+        let message = format!("{}{}", self.of, message.into());
+        self.problems.push(DefinitionProblem::warning(self.file, message, remedy).at(at));
     }
 
     fn wrong(&mut self, at: Option<FilePosition>, keys: &[&str], value: &NodeValue, wanted: &str) {
@@ -186,14 +186,14 @@ impl<'a> DefinitionFields<'a> {
     }
 }
 
-/// The word that was probably meant.
+/// The known word that was probably meant.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const WRONG: usize = 3;
     let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min()?;
     (near.0 <= WRONG.min(word.chars().count() / 2)).then_some(near.1)
 }
 
-/// The parts of a text between commas, but not those inside of brackets.
+/// Splits a text at commas, but not inside parentheses.
 fn split(text: &str) -> Vec<String> {
     let (mut parts, mut part, mut open) = (Vec::new(), String::new(), 0_u32);
     for c in text.chars() {
@@ -212,7 +212,7 @@ fn split(text: &str) -> Vec<String> {
     parts.into_iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 
-/// A key in small letters with dashes between words.
+/// Converts a key to kebab case.
 fn kebab(key: &str) -> String {
     let mut kebab = String::new();
     for c in key.trim().chars() {

@@ -1,4 +1,4 @@
-//! Gathers every definition there is.
+//! Gathers all definitions.
 
 use std::path::{Path, PathBuf};
 
@@ -16,23 +16,23 @@ use super::{
 };
 use crate::trust::TrustStatus;
 
-/// Gathers every definition there is. The error is that the command line gives what is not a definition at all.
+/// Gathers all definitions. Fails if a definition on the command line is not usable.
 pub fn gather_catalog(places: &CatalogLocations<'_>) -> Result<CatalogListing, Vec<DefinitionProblem>> {
     let mut gathered = CatalogListing { remote: places.remote.state.clone(), ..CatalogListing::default() };
-    if let Some(given) = &places.inline {
-        add_inline(given, &mut gathered)?;
+    if let Some(inline) = &places.inline {
+        add_inline(inline, &mut gathered)?;
     }
-    for spot in places.agents() {
-        add_agents(&spot, places, &mut gathered);
+    for folder in places.agents() {
+        add_agents(&folder, places, &mut gathered);
     }
-    for spot in places.skills() {
-        add_skills(&spot, places, &mut gathered);
+    for folder in places.skills() {
+        add_skills(&folder, places, &mut gathered);
     }
-    for (spot, naming) in places.commands() {
-        add_commands(&spot, naming, places, &mut gathered);
+    for (folder, naming) in places.commands() {
+        add_commands(&folder, naming, places, &mut gathered);
     }
-    for spot in places.hooks().into_iter().chain(places.settings()) {
-        add_hooks(&spot, places, &mut gathered);
+    for folder in places.hooks().into_iter().chain(places.settings()) {
+        add_hooks(&folder, places, &mut gathered);
     }
     for folder in plugin_loader::plugin_folders(places) {
         plugin_loader::add_plugin(&folder, places, &mut gathered);
@@ -47,7 +47,7 @@ pub fn gather_catalog(places: &CatalogLocations<'_>) -> Result<CatalogListing, V
     Ok(gathered)
 }
 
-/// Says whose the hooks are that agents of the project bring themselves.
+/// Marks the hooks in the project's agent definitions as the project's.
 fn bind_own_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     for agent in
         gathered.agents.iter_mut().filter(|agent| matches!(agent.spec.source, DefinitionSource::Project { .. }))
@@ -56,17 +56,17 @@ fn bind_own_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) 
     }
 }
 
-/// Takes away the hooks that agents bring themselves, where hooks are forbidden.
+/// Removes the hooks in agent definitions where hooks are forbidden.
 fn forbid_own_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     for agent in &mut gathered.agents {
         agent.hooks.take_if(|hooks| is_forbidden(places, &hooks.file, &mut gathered.problems));
     }
 }
 
-/// Whoever types definitions wants them: what is wrong with any of them is not a mere notice.
-fn add_inline(given: &InlineDefinitions<'_>, gathered: &mut CatalogListing) -> Result<(), Vec<DefinitionProblem>> {
+/// Adds the definitions on the command line. The user asked for them, so an error in one of them is fatal.
+fn add_inline(inline: &InlineDefinitions<'_>, gathered: &mut CatalogListing) -> Result<(), Vec<DefinitionProblem>> {
     let mut problems = Vec::new();
-    let drafted = definitions::read(given.name, given.text, &DefinitionSource::Flag, &mut problems);
+    let drafted = definitions::read(inline.name, inline.text, &DefinitionSource::Flag, &mut problems);
     let drafted = drafted.map_err(|problem| vec![problem])?;
     if problems.iter().any(|problem| problem.severity == super::Severity::Error) {
         return Err(problems);
@@ -74,52 +74,53 @@ fn add_inline(given: &InlineDefinitions<'_>, gathered: &mut CatalogListing) -> R
     gathered.problems.extend(problems);
     for one in drafted {
         if let Some(twice) = gathered.agent(&one.spec.name) {
-            let words = format!("the agent `{}` is here twice", twice.spec.name);
-            return Err(vec![DefinitionProblem::error(given.name, words, "remove one")]);
+            let message = format!("the agent `{}` is defined twice", twice.spec.name);
+            return Err(vec![DefinitionProblem::error(inline.name, message, "remove one")]);
         }
-        gathered.add_agent(one, given.name, None);
+        gathered.add_agent(one, inline.name, None);
     }
     Ok(())
 }
 
-fn add_agents(spot: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
-    let walk = walk(spot, places);
+fn add_agents(folder: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
+    let walk = walk(folder, places);
     for file in walk.files(&mut gathered.problems).into_iter().filter(|file| is_agent(file)) {
-        if is_ignored(spot, places, &file, "agent", &mut gathered.problems) {
+        if is_ignored(folder, places, &file, "agent", &mut gathered.problems) {
             continue;
         }
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
-        let source = spot.owner.source(&file);
+        let source = folder.owner.source(&file);
         if let Some(drafted) = agent::from_markdown(&file, &text, source, &mut gathered.problems) {
             gathered.add_agent(drafted, &file, None);
         }
     }
 }
 
-fn add_skills(spot: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
-    let walk = walk(spot, places);
+fn add_skills(folder: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
+    let walk = walk(folder, places);
     let files = walk.files(&mut gathered.problems);
-    for file in skill_files(&spot.path, &files, &mut gathered.problems) {
-        if is_ignored(spot, places, &file, "skill", &mut gathered.problems) {
+    for file in skill_files(&folder.path, &files, &mut gathered.problems) {
+        if is_ignored(folder, places, &file, "skill", &mut gathered.problems) {
             continue;
         }
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
-        let source = spot.owner.source(&file);
+        let source = folder.owner.source(&file);
         let read = skill::read(&file, &text, source, &mut gathered.problems);
         read.into_iter().for_each(|spec| gathered.add_skill(spec));
     }
 }
 
 fn add_commands(
-    spot: &CatalogFolder,
+    folder: &CatalogFolder,
     naming: CommandFileNaming,
     places: &CatalogLocations<'_>,
     gathered: &mut CatalogListing,
 ) {
-    let walk = walk(spot, places);
+    let walk = walk(folder, places);
     for file in walk.files(&mut gathered.problems).into_iter().filter(|file| naming.is_command(file)) {
-        let (place, source) = (CommandFile { file: &file, folder: &spot.path, plugin: None }, spot.owner.source(&file));
-        if is_ignored(spot, places, &file, "slash command", &mut gathered.problems) {
+        let place = CommandFile { file: &file, folder: &folder.path, plugin: None };
+        let source = folder.owner.source(&file);
+        if is_ignored(folder, places, &file, "slash command", &mut gathered.problems) {
             let spec = |name| SlashSpec { name, file: file.display().to_string(), source, ..SlashSpec::default() };
             gathered.untrusted.extend(place.name().map(spec));
             continue;
@@ -130,36 +131,36 @@ fn add_commands(
     }
 }
 
-fn add_hooks(spot: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
-    let is_folder = spot.path.is_dir();
+fn add_hooks(folder: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
+    let is_folder = folder.path.is_dir();
     let holder = if is_folder { HookHolder::File } else { HookHolder::Settings };
-    let walk = walk(spot, places);
+    let walk = walk(folder, places);
     let is_json = |file: &PathBuf| file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
     let files = match is_folder {
         true => walk.files(&mut gathered.problems).into_iter().filter(is_json).collect(),
-        false => vec![spot.path.clone()],
+        false => vec![folder.path.clone()],
     };
     for file in files {
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
-        // What is wrong with a file of settings is told where settings are read.
+        // Problems in a settings file are reported when settings are read.
         let json: Option<serde_json::Value> = serde_json::from_str(&text).ok();
-        let says = |json: &serde_json::Value| {
+        let has_hooks = |json: &serde_json::Value| {
             json.get("hooks").is_some_and(|hooks| !hooks.is_null()) || json.get("disableAllHooks") == Some(&true.into())
         };
-        if !is_folder && !json.as_ref().is_some_and(says) {
+        if !is_folder && !json.as_ref().is_some_and(has_hooks) {
             continue;
         }
         if is_forbidden(places, &file, &mut gathered.problems)
-            || is_ignored(spot, places, &file, "file of hooks", &mut gathered.problems)
+            || is_ignored(folder, places, &file, "hook file", &mut gathered.problems)
         {
             continue;
         }
-        let top = (spot.owner == FolderOwner::Project).then(|| places.top.to_owned());
+        let top = (folder.owner == FolderOwner::Project).then(|| places.top.to_owned());
         gathered.hooks.push(HookText { file, holder: holder.clone(), plugin: None, top, text });
     }
 }
 
-/// A catalogue on the network brings definitions, and nothing that runs on its own.
+/// Adds the remote catalogue's definitions, without their hooks.
 fn add_remote(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     let (RemoteState::Fresh { url } | RemoteState::Cached { url, .. }) = &places.remote.state else { return };
     let Some(text) = &places.remote.text else { return };
@@ -168,11 +169,11 @@ fn add_remote(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
         Ok(drafted) => {
             for AgentDraft { spec, hooks } in drafted {
                 if hooks.is_some() {
-                    let words =
-                        format!("agent `{}`: its hooks are not used, since they come from the network", spec.name);
+                    let message =
+                        format!("agent `{}`: its hooks are ignored, since they come from the network", spec.name);
                     gathered.problems.push(DefinitionProblem::warning(
                         name,
-                        words,
+                        message,
                         "put the agent into a file of your own",
                     ));
                 }
@@ -183,23 +184,23 @@ fn add_remote(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     }
 }
 
-fn walk<'a>(spot: &'a CatalogFolder, places: &'a CatalogLocations<'_>) -> DefinitionWalk<'a> {
-    let top = match spot.owner {
+fn walk<'a>(folder: &'a CatalogFolder, places: &'a CatalogLocations<'_>) -> DefinitionWalk<'a> {
+    let top = match folder.owner {
         FolderOwner::Project => places.top,
-        FolderOwner::User => &spot.path,
+        FolderOwner::User => &folder.path,
     };
-    DefinitionWalk { top, folder: &spot.path, links: spot.owner.links() }
+    DefinitionWalk { top, folder: &folder.path, links: folder.owner.links() }
 }
 
-/// Whether a file does not count since nobody has trusted the project; then that is told.
+/// Whether a file is ignored because the user has not trusted the project; reports it if so.
 fn is_ignored(
-    spot: &CatalogFolder,
+    folder: &CatalogFolder,
     places: &CatalogLocations<'_>,
     file: &Path,
     what: &str,
     problems: &mut Vec<DefinitionProblem>,
 ) -> bool {
-    let why = match (spot.owner, places.trust) {
+    let why = match (folder.owner, places.trust) {
         (FolderOwner::User, _) | (FolderOwner::Project, TrustStatus::Trusted) => return false,
         (FolderOwner::Project, TrustStatus::Changed) => "the project has changed since you trusted it",
         (FolderOwner::Project, TrustStatus::Untrusted) => "you have not trusted the project",
@@ -210,7 +211,7 @@ fn is_ignored(
 
 pub(super) fn is_forbidden(places: &CatalogLocations<'_>, file: &Path, problems: &mut Vec<DefinitionProblem>) -> bool {
     let Some(by) = &places.no_hooks else { return false };
-    let words = format!("its hooks are not used: {} forbids hooks", by.display());
-    problems.push(DefinitionProblem::warning(file, words, "ask whoever manages this machine"));
+    let message = format!("its hooks are ignored: {} forbids hooks", by.display());
+    problems.push(DefinitionProblem::warning(file, message, "ask the administrator of this machine"));
     true
 }

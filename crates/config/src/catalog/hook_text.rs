@@ -1,4 +1,4 @@
-//! Texts that hold hooks, as they were found, and the hooks in them.
+//! Texts that define hooks, as found, and the hooks in them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,35 +8,34 @@ use protocol::{HookAction, HookSpec};
 use super::{DefinitionProblem, FilePosition, Severity};
 use crate::hook_files::{self, HookFileRole};
 
-/// A text that holds hooks: JSON, in either family's form.
+/// A text that defines hooks: JSON, in Claude's or Copilot's format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookText {
     /// The file it was found in.
     pub file: PathBuf,
-    /// What else the text is.
+    /// The kind of file.
     pub holder: HookHolder,
-    /// The plugin's folder, if it is one's.
+    /// The plugin's folder, if a plugin provides it.
     pub plugin: Option<PathBuf>,
-    /// The project's top, if it is the project's.
+    /// The top of the project, if the project provides it.
     pub top: Option<PathBuf>,
     /// The text.
     pub text: String,
 }
 
-/// What a text with hooks is.
+/// The kind of file that a text with hooks comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookHolder {
-    /// A file of hooks.
+    /// A hook file.
     File,
-    /// A file of settings, whose `hooks` they are.
+    /// A settings file with a `hooks` key.
     Settings,
-    /// The head of an agent's file, of which this is what `hooks` says.
+    /// The `hooks` value of an agent's frontmatter, with the agent's name.
     Agent(String),
 }
 
 impl HookText {
-    /// The hooks in it, and what is wrong with it. Those of a project run with the files of the project as they are now,
-    /// and with no others.
+    /// Returns its hooks and problems. A project's hooks are pinned to the project's files as they are now.
     pub fn read(&self) -> (Vec<HookSpec>, Vec<DefinitionProblem>) {
         let place = self
             .plugin
@@ -47,7 +46,7 @@ impl HookText {
             HookHolder::File | HookHolder::Settings => hooks::read(&self.text, &file, &place),
             HookHolder::Agent(_) => match serde_json::from_str(&self.text) {
                 Ok(value) => hooks::read_value(&value, &file, &place),
-                // It was made from what was read.
+                // Unreachable in practice: the text was serialised from parsed JSON.
                 Err(_no_json) => hooks::read(&self.text, &file, &place),
             },
         };
@@ -57,7 +56,7 @@ impl HookText {
         (specs, problems.into_iter().map(|problem| self.to_problem(problem)).collect())
     }
 
-    /// Whether it says that no hooks are to run, wherever they are written.
+    /// Whether it disables all hooks, including those of other files.
     pub fn disables_all(&self) -> bool {
         hooks::disables_all(&self.text)
     }
@@ -77,8 +76,8 @@ impl HookText {
     }
 }
 
-/// The files in a workspace that a hook runs there, and those of the user: no agent may change them. Files that say what
-/// tasks are, such as `package.json`, stay open to agents; hooks do not run with changed ones.
+/// The scripts in the workspace and the user's folder that a hook runs, which agents may not change. Agents may change
+/// files that define tasks, such as `package.json`; hooks do not run with changed ones.
 pub fn hook_programs(spec: &HookSpec, folders: &[&Path], user: Option<&Path>) -> Vec<PathBuf> {
     let HookAction::Command { cwd, .. } = &spec.action else { return Vec::new() };
     let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-//! Everything that was found, and which of a name counts.
+//! All definitions found, and which of those with the same name is used.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::agent::AgentDraft;
 use super::plugin::Plugin;
 use super::{DefinitionProblem, HookHolder, HookText, RemoteState};
 
-/// Everything that was found, strongest first.
+/// All definitions found, strongest first.
 #[derive(Debug, Default)]
 pub struct CatalogListing {
     /// Agents.
@@ -16,16 +16,16 @@ pub struct CatalogListing {
     /// Skills.
     pub skills: Vec<ListedSkill>,
     /// Slash commands.
-    pub slashes: Vec<ListedSlashCommand>,
-    /// Slash commands of a project that nobody has trusted, by name and file alone.
+    pub slash_commands: Vec<ListedSlashCommand>,
+    /// Slash commands of an untrusted project, with name and file only.
     pub untrusted: Vec<SlashSpec>,
-    /// Texts that hold hooks for every agent.
+    /// Texts that define hooks for every agent.
     pub hooks: Vec<HookText>,
     /// Plugins.
     pub plugins: Vec<Plugin>,
-    /// What is wrong.
+    /// Problems found.
     pub problems: Vec<DefinitionProblem>,
-    /// How the remote catalogue is.
+    /// State of the remote catalogue.
     pub remote: RemoteState,
 }
 
@@ -34,49 +34,49 @@ pub struct CatalogListing {
 pub struct ListedAgent {
     /// Its definition.
     pub spec: AgentSpec,
-    /// The hooks that hold for it alone, as they were written.
+    /// The hooks of this agent alone, as written.
     pub hooks: Option<HookText>,
-    /// The definition of the same name that counts instead.
+    /// The source of the definition used instead.
     pub shadowed_by: Option<DefinitionSource>,
 }
 
 /// A skill that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSkill {
-    /// Its head.
+    /// Its frontmatter.
     pub spec: SkillSpec,
-    /// The skill of the same name that counts instead.
+    /// The source of the skill used instead.
     pub shadowed_by: Option<DefinitionSource>,
 }
 
 /// A slash command that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSlashCommand {
-    /// Its head.
+    /// Its frontmatter.
     pub spec: SlashSpec,
-    /// The command of the same name that counts instead.
+    /// The source of the command used instead.
     pub shadowed_by: Option<DefinitionSource>,
 }
 
 impl CatalogListing {
-    /// The agents that count.
+    /// The agents in effect.
     pub fn effective(&self) -> impl Iterator<Item = &ListedAgent> {
         self.agents.iter().filter(|agent| agent.shadowed_by.is_none())
     }
 
-    /// The skills that count.
+    /// The skills in effect.
     pub fn effective_skills(&self) -> impl Iterator<Item = &ListedSkill> {
         self.skills.iter().filter(|skill| skill.shadowed_by.is_none())
     }
 
-    /// The slash commands that count.
-    pub fn effective_slashes(&self) -> impl Iterator<Item = &ListedSlashCommand> {
-        self.slashes.iter().filter(|slash| slash.shadowed_by.is_none())
+    /// The slash commands in effect.
+    pub fn effective_slash_commands(&self) -> impl Iterator<Item = &ListedSlashCommand> {
+        self.slash_commands.iter().filter(|slash| slash.shadowed_by.is_none())
     }
 
-    /// The agent of a name that counts; people write names in many ways.
+    /// The agent in effect with this name, in any spelling.
     pub fn agent(&self, name: &str) -> Option<&ListedAgent> {
-        let wanted = super::name::loose(name);
+        let wanted = super::name::normalize_or_trim(name);
         self.effective().find(|agent| agent.spec.name == wanted)
     }
 
@@ -100,8 +100,8 @@ impl CatalogListing {
     }
 
     pub(super) fn add_slash_command(&mut self, spec: SlashSpec) {
-        let stronger = self.effective_slashes().find(|slash| slash.spec.name == spec.name);
+        let stronger = self.effective_slash_commands().find(|slash| slash.spec.name == spec.name);
         let shadowed_by = stronger.map(|stronger| stronger.spec.source.clone());
-        self.slashes.push(ListedSlashCommand { spec, shadowed_by });
+        self.slash_commands.push(ListedSlashCommand { spec, shadowed_by });
     }
 }

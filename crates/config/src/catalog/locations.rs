@@ -1,4 +1,4 @@
-//! Where definitions are looked for, strongest first.
+//! Where definitions are searched for, strongest first.
 
 use std::path::{Path, PathBuf};
 
@@ -10,46 +10,46 @@ use super::walk::LinkPolicy;
 use crate::gather::SettingsFileScope;
 use crate::trust::{TrustStatus, is_home};
 
-/// Where definitions are looked for.
+/// Where definitions are searched for.
 #[derive(Debug)]
 pub struct CatalogLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
-    /// The user's own folder.
+    /// The user's home folder.
     pub user: Option<&'a Path>,
     /// The project's top.
     pub top: &'a Path,
-    /// How the project stands.
+    /// Whether the user trusts the project.
     pub trust: TrustStatus,
-    /// Whose files are read.
+    /// The scopes whose files are read.
     pub scopes: &'a [SettingsFileScope],
-    /// Plugins that the command line names.
+    /// Plugins named on the command line.
     pub plugins: &'a [PathBuf],
-    /// Definitions that the command line gives.
+    /// Definitions on the command line.
     pub inline: Option<InlineDefinitions<'a>>,
-    /// What is known of the remote catalogue.
+    /// The remote catalogue's definitions and state.
     pub remote: RemoteDefinitions,
-    /// The managed file that forbids hooks, if one does.
+    /// The managed file that forbids hooks, if any.
     pub no_hooks: Option<PathBuf>,
 }
 
-/// Definitions that the command line gives, as JSON.
+/// Definitions on the command line, as JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct InlineDefinitions<'a> {
-    /// What to call it when something is wrong with it.
+    /// Its name in error messages.
     pub name: &'a Path,
     /// The JSON.
     pub text: &'a str,
 }
 
-/// Whose folder it is.
+/// Who owns a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FolderOwner {
     Project,
     User,
 }
 
-/// A folder, or a file, that may be there.
+/// A folder or file that may exist.
 #[derive(Debug, Clone)]
 pub(super) struct CatalogFolder {
     pub(super) path: PathBuf,
@@ -57,7 +57,7 @@ pub(super) struct CatalogFolder {
 }
 
 impl FolderOwner {
-    /// Where a definition in such a folder was written.
+    /// The source of a definition in such a folder.
     pub(super) fn source(self, file: &Path) -> DefinitionSource {
         let path = file.display().to_string();
         match self {
@@ -93,22 +93,22 @@ impl CatalogLocations<'_> {
         )
     }
 
-    /// Folders of slash commands, with how their files are named.
+    /// Folders of slash commands, with their file naming.
     pub(super) fn commands(&self) -> Vec<(CatalogFolder, CommandFileNaming)> {
         let project = [".bosun/commands", ".github/prompts", ".claude/commands"];
-        let naming = |spot: CatalogFolder| match spot.path.ends_with(".github/prompts") {
-            true => (spot, CommandFileNaming::Prompt),
-            false => (spot, CommandFileNaming::Plain),
+        let naming = |folder: CatalogFolder| match folder.path.ends_with(".github/prompts") {
+            true => (folder, CommandFileNaming::Prompt),
+            false => (folder, CommandFileNaming::Plain),
         };
         self.folders(&project, "commands", &[".claude/commands"]).into_iter().map(naming).collect()
     }
 
-    /// Folders of files of hooks.
+    /// Folders of hook files.
     pub(super) fn hooks(&self) -> Vec<CatalogFolder> {
         self.folders(&[".bosun/hooks", ".github/hooks"], "hooks", &[".copilot/hooks"])
     }
 
-    /// Files of other programs' settings, which may hold hooks.
+    /// Settings files of other programs, which may define hooks.
     pub(super) fn settings(&self) -> Vec<CatalogFolder> {
         let project = [".claude/settings.local.json", ".claude/settings.json"];
         self.folders(&project, "no-such-file", &[".claude/settings.json"])
@@ -120,15 +120,15 @@ impl CatalogLocations<'_> {
             users.push(self.home.join(own));
             users.extend(self.user.into_iter().flat_map(|folder| user.iter().map(|below| folder.join(below))));
         }
-        let mut spots = Vec::new();
+        let mut folders = Vec::new();
         if self.scopes.contains(&SettingsFileScope::Project) {
-            // In the user's own folder the project's files are the user's.
+            // In the user's home folder, the project's files are the user's own.
             let is_own =
                 |path: &PathBuf| users.contains(path) || path.parent().is_some_and(|it| is_home(it, self.home));
             let paths = project.iter().map(|below| self.top.join(below)).filter(|path| !is_own(path));
-            spots.extend(paths.map(|path| CatalogFolder { path, owner: FolderOwner::Project }));
+            folders.extend(paths.map(|path| CatalogFolder { path, owner: FolderOwner::Project }));
         }
-        spots.extend(users.into_iter().map(|path| CatalogFolder { path, owner: FolderOwner::User }));
-        spots
+        folders.extend(users.into_iter().map(|path| CatalogFolder { path, owner: FolderOwner::User }));
+        folders
     }
 }

@@ -1,8 +1,8 @@
-//! The catalogue: agents, skills and plugins from files of both families, flags and the network, with a word for
-//! everything that is not used.
+//! The catalogue: agents, skills and plugins from Claude's and Copilot's files, flags and the network, with a problem
+//! reported for everything that is ignored.
 //!
-//! Definitions are gathered strongest first, so the first of a name counts and the others are shadowed: the command
-//! line, the project, the user, plugins, a remote catalogue, what is built in.
+//! Definitions are gathered strongest first, so the first with a name is used and later ones are shadowed: the command
+//! line, the project, the user, plugins, the remote catalogue, the built-in agents.
 
 mod agent;
 mod agent_tools;
@@ -11,8 +11,8 @@ mod commands;
 mod definitions;
 mod description_size;
 mod fields;
+mod frontmatter;
 mod gather;
-mod head;
 mod hook_text;
 mod kinds;
 mod listing;
@@ -42,6 +42,6 @@ pub use remote::{RemoteCatalog, RemoteDefinitions, RemoteState};
 pub use repository::remote_of;
 
 pub(crate) use fields::nearest;
-pub(crate) use head::describe_yaml_error;
-pub(crate) use name::loose as loose_name;
+pub(crate) use frontmatter::describe_yaml_error;
+pub(crate) use name::normalize_or_trim as loose_name;
 pub(crate) use node::{DocumentNode, NodeValue, YamlNode};

@@ -1,4 +1,4 @@
-//! Values of a document, each with the place it stands at. YAML knows the places; JSON has the same values without.
+//! Values of a document, with their positions. YAML provides positions; JSON does not.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,14 +10,14 @@ use serde_saphyr::{Location, Spanned};
 
 use super::FilePosition;
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DocumentNode {
     pub(crate) at: Option<FilePosition>,
     pub(crate) value: NodeValue,
 }
 
-/// What a document can say.
+/// A value of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NodeValue {
     Nothing,
@@ -29,13 +29,13 @@ pub(crate) enum NodeValue {
 }
 
 impl NodeValue {
-    /// What kind of value it is, for people.
+    /// The kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             NodeValue::Nothing => "nothing",
             NodeValue::Flag(_) => "true or false",
             NodeValue::Number(_) => "a number",
-            NodeValue::Text(_) => "a text",
+            NodeValue::Text(_) => "a string",
             NodeValue::List(_) => "a list",
             NodeValue::Table(_) => "a table",
         }
@@ -43,7 +43,7 @@ impl NodeValue {
 }
 
 impl DocumentNode {
-    /// The same value as JSON, for whoever reads that. Keys that are no text are written as one.
+    /// Converts the value to JSON. Keys that are not strings are written as strings.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
             NodeValue::Nothing => serde_json::Value::Null,
@@ -67,7 +67,7 @@ impl DocumentNode {
         }
     }
 
-    /// The same with every place this many lines further down.
+    /// Moves every position down by this many lines.
     pub(crate) fn shifted(self, lines: u64) -> DocumentNode {
         let value = match self.value {
             NodeValue::List(list) => NodeValue::List(list.into_iter().map(|node| node.shifted(lines)).collect()),
@@ -76,15 +76,15 @@ impl DocumentNode {
             ),
             plain @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_)) => plain,
         };
-        let at = self.at.map(|spot| FilePosition { line: spot.line + lines, ..spot });
+        let at = self.at.map(|position| FilePosition { line: position.line + lines, ..position });
         DocumentNode { at, value }
     }
 }
 
-/// A value of YAML.
+/// A YAML value.
 pub(crate) struct YamlNode(pub(crate) DocumentNode);
 
-/// A value of JSON.
+/// A JSON value.
 pub(crate) struct JsonNode(pub(crate) DocumentNode);
 
 impl<'de> Deserialize<'de> for YamlNode {
@@ -162,7 +162,7 @@ impl<'de, N: Deserialize<'de> + Into<DocumentNode>> Visitor<'de> for NodeVisitor
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<NodeValue, E> {
-        // What is not a number of JSON is at least a text.
+        // NaN and infinity are not JSON numbers, so keep them as text.
         Ok(Number::from_f64(number).map_or_else(|| NodeValue::Text(number.to_string()), NodeValue::Number))
     }
 

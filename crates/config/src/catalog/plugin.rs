@@ -9,7 +9,7 @@ use super::fields::DefinitionFields;
 use super::node::{DocumentNode, JsonNode, NodeValue};
 use super::walk::{DefinitionWalk, LinkPolicy};
 
-/// Where a plugin says what it is.
+/// Paths of a plugin's manifest.
 const MANIFESTS: [&str; 3] = ["plugin.json", ".claude-plugin/plugin.json", ".github/plugin/plugin.json"];
 
 const KNOWN: [&str; 8] = ["name", "version", "description", "agents", "skills", "hooks", "commands", "mcp-servers"];
@@ -35,15 +35,15 @@ const UNSUPPORTED: [&str; 7] =
 pub struct Plugin {
     /// Its name.
     pub name: String,
-    /// Its version, if it says one.
+    /// Its version, if stated.
     pub version: Option<String>,
-    /// What it is for, if it says so.
+    /// Its description, if stated.
     pub description: Option<String>,
     /// Its folder.
     pub folder: PathBuf,
 }
 
-/// A plugin, and where in it things are.
+/// A plugin and the paths of its contents.
 #[derive(Debug)]
 pub(super) struct PluginContents {
     pub(super) plugin: Plugin,
@@ -51,19 +51,19 @@ pub(super) struct PluginContents {
     pub(super) skills: Vec<PathBuf>,
     pub(super) commands: Vec<PathBuf>,
     pub(super) hooks: Vec<PathBuf>,
-    /// Hooks that stand in the manifest itself.
+    /// Hooks written in the manifest itself.
     pub(super) inline: Option<(PathBuf, serde_json::Value)>,
 }
 
 impl Plugin {
-    /// Where a definition of this plugin was written.
+    /// The source of a definition of this plugin.
     pub(super) fn source(&self, file: &Path) -> DefinitionSource {
         DefinitionSource::Plugin { plugin: self.name.clone(), path: file.display().to_string() }
     }
 }
 
 impl PluginContents {
-    /// Reads what a folder says it brings.
+    /// Reads a plugin's manifest.
     pub(super) fn read(folder: &Path, problems: &mut Vec<DefinitionProblem>) -> Option<PluginContents> {
         let Ok(folder) = folder.canonicalize() else {
             problems.push(DefinitionProblem::error(folder, "there is no such folder", "correct --plugin-dir"));
@@ -80,9 +80,9 @@ impl PluginContents {
             Ok(JsonNode(node)) => node,
             Err(error) => {
                 let at = super::FilePosition { line: error.line() as u64, column: error.column().max(1) as u64 };
-                let words = format!("it is not JSON: {error}");
-                let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words).to_owned();
-                problems.push(DefinitionProblem::error(&manifest, words, "correct the line").at(Some(at)));
+                let message = format!("it is not JSON: {error}");
+                let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text).to_owned();
+                problems.push(DefinitionProblem::error(&manifest, message, "correct the line").at(Some(at)));
                 return None;
             }
         };
@@ -111,13 +111,13 @@ impl PluginContents {
             Some((_, node)) => contents.hooks = listed(&mut fields, &folder, "hooks", node),
             None => contents.hooks = usual(&folder, "hooks/hooks.json"),
         }
-        // What is known and was not taken is one of those that come later.
+        // `mcp-servers` is known but not supported yet, so report it if it is still there.
         let known: Vec<&str> = KNOWN.into_iter().filter(|key| *key != "mcp-servers").collect();
         fields.finish(&known, &HARMLESS, &UNSUPPORTED).then_some(contents)
     }
 }
 
-/// The places that a key names, or the usual one if that is there.
+/// The paths that a key names, or the default path if it exists.
 fn paths(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, fallback: &str) -> Vec<PathBuf> {
     match fields.take(&[key]) {
         Some((_, node)) => listed(fields, folder, key, node),
@@ -143,17 +143,17 @@ fn listed(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, node: Doc
         };
         match inside(folder, text) {
             Some(path) if path.exists() => paths.push(path),
-            Some(_) => fields.error(None, format!("`{key}` names `{text}`, which is not there"), "correct the path"),
+            Some(_) => fields.error(None, format!("`{key}` names `{text}`, which does not exist"), "correct the path"),
             None => {
-                let words = format!("`{key}` names `{text}`, which leaves the plugin's folder");
-                fields.error(None, words, "keep everything of a plugin inside of its folder");
+                let message = format!("`{key}` names `{text}`, which is outside the plugin's folder");
+                fields.error(None, message, "keep all files of a plugin inside its folder");
             }
         }
     }
     paths
 }
 
-/// A path below the plugin's folder; none if it leads out of it, by its words or by a link.
+/// A path below the plugin's folder; `None` if its text or a link leads outside.
 fn inside(folder: &Path, text: &str) -> Option<PathBuf> {
     let roots = ["${CLAUDE_PLUGIN_ROOT}/", "${PLUGIN_ROOT}/"];
     let text = roots.iter().find_map(|root| text.strip_prefix(root)).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Adds what plugins bring to the catalogue.
+//! Adds the contents of plugins to the catalogue.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::walk::{DefinitionWalk, LinkPolicy};
 use super::{CatalogListing, DefinitionProblem, HookHolder, HookText, agent, commands, skill};
 use crate::gather::SettingsFileScope;
 
-/// The folders of plugins: those of the command line, then those in Bosun's home.
+/// The plugin folders: those on the command line, then those in Bosun's home.
 pub(super) fn plugin_folders(places: &CatalogLocations<'_>) -> Vec<PathBuf> {
     let mut folders = places.plugins.to_vec();
     if places.scopes.contains(&SettingsFileScope::User) {
@@ -22,25 +22,25 @@ pub(super) fn plugin_folders(places: &CatalogLocations<'_>) -> Vec<PathBuf> {
     folders
 }
 
-/// Adds everything that a plugin brings.
+/// Adds a plugin and everything in it.
 pub(super) fn add_plugin(folder: &Path, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     let Some(contents) = PluginContents::read(folder, &mut gathered.problems) else { return };
     let PluginContents { plugin, agents, skills, commands, hooks, inline } = contents;
-    let mut bringer = PluginLoader { top: &plugin.folder, plugin: &plugin, places, gathered };
-    bringer.add_agents(&agents);
-    bringer.add_skills(&skills);
-    bringer.add_commands(&commands);
+    let mut loader = PluginLoader { top: &plugin.folder, plugin: &plugin, places, gathered };
+    loader.add_agents(&agents);
+    loader.add_skills(&skills);
+    loader.add_commands(&commands);
     for file in hooks {
-        let text = bringer.read(&file);
-        text.into_iter().for_each(|text| bringer.add_hooks(file.clone(), text));
+        let text = loader.read(&file);
+        text.into_iter().for_each(|text| loader.add_hooks(file.clone(), text));
     }
     if let Some((file, json)) = inline {
-        bringer.add_hooks(file, serde_json::json!({ "hooks": json }).to_string());
+        loader.add_hooks(file, serde_json::json!({ "hooks": json }).to_string());
     }
     gathered.plugins.push(plugin);
 }
 
-/// One plugin, and where its things go.
+/// Adds one plugin's contents to the listing.
 struct PluginLoader<'a> {
     top: &'a Path,
     plugin: &'a Plugin,
@@ -70,7 +70,7 @@ impl PluginLoader<'_> {
 
     fn add_commands(&mut self, paths: &[PathBuf]) {
         for path in paths {
-            // One that is named itself lies in no folder of commands.
+            // A file that the manifest names directly is not in a command folder.
             let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
             for file in self.documents(std::slice::from_ref(path)) {
                 let Some(text) = self.read(&file) else { continue };
@@ -94,14 +94,14 @@ impl PluginLoader<'_> {
         }
     }
 
-    /// The Markdown files at these places. One that the manifest names itself and is none is a mistake.
+    /// The Markdown files at these paths. A file that the manifest names directly and is not Markdown is an error.
     fn documents(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for path in paths {
             let files = self.files(path);
             if files.as_slice() == std::slice::from_ref(path) && !is_agent(path) {
-                let words = "the plugin names it, and it is not a Markdown file";
-                self.gathered.problems.push(DefinitionProblem::error(path, words, "name a file that ends in .md"));
+                let message = "the plugin names it, but it is not a Markdown file";
+                self.gathered.problems.push(DefinitionProblem::error(path, message, "name a file that ends in .md"));
             }
             found.extend(files.into_iter().filter(|file| is_agent(file)));
         }

@@ -1,19 +1,19 @@
-//! What is wrong with a definition, where, and what to do about it.
+//! Problems in definitions, with their position and remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// Something about a definition that a person should know. Nothing is left out of a catalogue without one.
+/// A problem in a definition. Every definition left out of the catalogue has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionProblem {
     /// The file, or the flag.
     pub file: PathBuf,
-    /// The place in it, if there is one.
+    /// The position in the file, if known.
     pub at: Option<FilePosition>,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
@@ -21,7 +21,7 @@ pub struct DefinitionProblem {
     pub remedy: String,
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FilePosition {
     /// The line, from 1.
@@ -30,7 +30,7 @@ pub struct FilePosition {
     pub column: u64,
 }
 
-/// How much a problem matters.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
@@ -38,7 +38,7 @@ pub enum Severity {
     Error,
     /// A part of it is not used.
     Warning,
-    /// It is not used, since nobody has trusted the project.
+    /// It is not used, since the user has not trusted the project.
     Untrusted,
 }
 
@@ -54,37 +54,37 @@ impl Severity {
 }
 
 impl DefinitionProblem {
-    pub(crate) fn error(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> DefinitionProblem {
-        DefinitionProblem::new(file, Severity::Error, words.into(), remedy.into())
+    pub(crate) fn error(file: &Path, message: impl Into<String>, remedy: impl Into<String>) -> DefinitionProblem {
+        DefinitionProblem::new(file, Severity::Error, message.into(), remedy.into())
     }
 
-    pub(crate) fn warning(file: &Path, words: impl Into<String>, remedy: impl Into<String>) -> DefinitionProblem {
-        DefinitionProblem::new(file, Severity::Warning, words.into(), remedy.into())
+    pub(crate) fn warning(file: &Path, message: impl Into<String>, remedy: impl Into<String>) -> DefinitionProblem {
+        DefinitionProblem::new(file, Severity::Warning, message.into(), remedy.into())
     }
 
-    pub(crate) fn untrusted(file: &Path, words: impl Into<String>) -> DefinitionProblem {
+    pub(crate) fn untrusted(file: &Path, message: impl Into<String>) -> DefinitionProblem {
         DefinitionProblem::new(
             file,
             Severity::Untrusted,
-            words.into(),
-            "look at the project's files, then `bosun trust`".into(),
+            message.into(),
+            "review the project's files, then run `bosun trust`".into(),
         )
     }
 
-    /// The same at a place.
+    /// Sets the position, if one is given.
     pub(crate) fn at(self, at: Option<FilePosition>) -> DefinitionProblem {
         DefinitionProblem { at: at.or(self.at), ..self }
     }
 
-    fn new(file: &Path, severity: Severity, words: String, remedy: String) -> DefinitionProblem {
-        // What a stranger wrote must neither drive a terminal nor fill it.
-        let clean = |text: String| text.chars().filter(|c| !c.is_control()).take(MOST_WORDS).collect();
-        DefinitionProblem { file: file.to_owned(), at: None, severity, message: clean(words), remedy: clean(remedy) }
+    fn new(file: &Path, severity: Severity, message: String, remedy: String) -> DefinitionProblem {
+        // Untrusted text must neither control the terminal nor fill it.
+        let clean = |text: String| text.chars().filter(|c| !c.is_control()).take(MAX_MESSAGE_LENGTH).collect();
+        DefinitionProblem { file: file.to_owned(), at: None, severity, message: clean(message), remedy: clean(remedy) }
     }
 }
 
-/// Most characters of what is said about one problem.
-const MOST_WORDS: usize = 400;
+/// Maximum length of a problem's message or remedy, in characters.
+const MAX_MESSAGE_LENGTH: usize = 400;
 
 impl fmt::Display for DefinitionProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

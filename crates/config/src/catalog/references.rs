@@ -1,4 +1,4 @@
-//! What definitions say of each other: an agent or skill that is named has to be there.
+//! References between definitions: a named agent or skill must exist.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use protocol::{AgentSpec, DefinitionSource, SlashSpec, SpawnPolicy};
 
 use super::{CatalogListing, DefinitionProblem};
 
-/// Says of every name in an agent's definition that nothing has.
+/// Reports names in definitions that refer to nothing.
 pub(super) fn check_references(gathered: &mut CatalogListing) {
     let mut problems = Vec::new();
     for AgentSpec { name, skills, spawns, source, .. } in gathered.effective().map(|agent| &agent.spec) {
         let mut missing = |kind: &str, wanted: &str| {
-            let words = format!("agent `{name}` names the {kind} `{wanted}`, and there is none");
-            problems.push(DefinitionProblem::warning(&file(source), words, "correct the name, or leave it out"));
+            let message = format!("agent `{name}` names the {kind} `{wanted}`, which does not exist");
+            problems.push(DefinitionProblem::warning(&file(source), message, "correct the name, or leave it out"));
         };
         let has_skill = |wanted: &str| gathered.effective_skills().any(|skill| skill.spec.name == wanted);
         skills.iter().filter(|wanted| !has_skill(wanted)).for_each(|wanted| missing("skill", wanted));
@@ -20,16 +20,16 @@ pub(super) fn check_references(gathered: &mut CatalogListing) {
             agents.iter().filter(|one| gathered.agent(one).is_none()).for_each(|wanted| missing("agent", wanted));
         }
     }
-    for SlashSpec { name, agent, source, .. } in gathered.effective_slashes().map(|slash| &slash.spec) {
+    for SlashSpec { name, agent, source, .. } in gathered.effective_slash_commands().map(|slash| &slash.spec) {
         if let Some(wanted) = agent.as_deref().filter(|wanted| gathered.agent(wanted).is_none()) {
-            let words = format!("/{name} names the agent `{wanted}`, and there is none");
-            problems.push(DefinitionProblem::warning(&file(source), words, "correct the name, or leave it out"));
+            let message = format!("/{name} names the agent `{wanted}`, which does not exist");
+            problems.push(DefinitionProblem::warning(&file(source), message, "correct the name, or leave it out"));
         }
     }
     gathered.problems.extend(problems);
 }
 
-/// The file, or what stands for it.
+/// The file, or the name shown instead of one.
 fn file(source: &DefinitionSource) -> PathBuf {
     match source {
         DefinitionSource::User { path }

@@ -1,47 +1,46 @@
-//! A catalogue on the network: asked once at a start, kept for when it is down.
+//! The remote catalogue: fetched once at start, with a cached copy for when it is down.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use net::{HttpClient, HttpTimeouts, NetworkRoute, RequestHeader, Secret};
 use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::project::hex;
-
-/// Most bytes of its answer.
+/// Maximum size of its response, in bytes.
 const MOST: usize = 1 << 20;
 
-/// How long it may take, all in all.
+/// Timeout of the whole request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where a remote catalogue is, and who asks for what.
+/// The address of a remote catalogue and the parameters of a request.
 #[derive(Debug, Clone)]
 pub struct RemoteCatalog {
     /// Its address.
     pub url: String,
-    /// What it knows the user by, if anything.
+    /// The access token, if any.
     pub token: Option<Secret>,
     /// The repository's remote, if it has one.
     pub repository: Option<String>,
-    /// The way there.
+    /// The network route to it.
     pub route: NetworkRoute,
-    /// Bosun's home, where its answer is kept.
+    /// Bosun's home, where its response is cached.
     pub home: PathBuf,
 }
 
-/// What is known of a remote catalogue.
+/// A remote catalogue's definitions and state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteDefinitions {
-    /// How it is.
+    /// Its state.
     pub state: RemoteState,
     /// Its definitions, as JSON.
     pub(super) text: Option<String>,
 }
 
-/// How a remote catalogue is.
+/// The state of a remote catalogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RemoteState {
@@ -53,30 +52,30 @@ pub enum RemoteState {
         /// Its address.
         url: String,
     },
-    /// Its last answer is used.
+    /// Its last response is used.
     Cached {
         /// Its address.
         url: String,
-        /// When that answer came.
+        /// When that response was fetched.
         fetched_at: Timestamp,
-        /// Why there is no newer one; absent when nobody asked.
+        /// Why there is no newer one; absent if it was not requested.
         why: Option<String>,
     },
-    /// It did not answer, and there is no earlier answer.
+    /// It did not answer, and there is no cached response.
     Down {
         /// Its address.
         url: String,
         /// Why.
         why: String,
     },
-    /// Nobody has asked it yet.
+    /// It was not fetched, and there is no cached response.
     Unasked {
         /// Its address.
         url: String,
     },
 }
 
-/// An answer as it is kept.
+/// A cached response.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CachedDefinitions {
@@ -85,12 +84,12 @@ struct CachedDefinitions {
 }
 
 impl RemoteCatalog {
-    /// Asks the catalogue; its last answer stands in when it is down.
+    /// Fetches the catalogue; falls back to the cached response if that fails.
     pub async fn fetch(&self, now: Timestamp) -> RemoteDefinitions {
         let asked = tokio::time::timeout(ANSWER_TIMEOUT, self.ask()).await;
         let why = match asked {
             Ok(Ok(text)) => {
-                // Whether it can be kept does not matter to who asked.
+                // A cache that cannot be written does not affect this call.
                 let _unwritten = self.write_cache(&CachedDefinitions { fetched_at: now, definitions: text.clone() });
                 return RemoteDefinitions { state: RemoteState::Fresh { url: self.url.clone() }, text: Some(text) };
             }
@@ -107,7 +106,7 @@ impl RemoteCatalog {
         }
     }
 
-    /// Its last answer, without asking it.
+    /// The cached response, without a request.
     pub fn cached(&self) -> RemoteDefinitions {
         let url = self.url.clone();
         match self.read_cache() {
@@ -125,8 +124,8 @@ impl RemoteCatalog {
         }
         let mut headers = vec![RequestHeader::plain("accept", "application/json")];
         headers.extend(self.token.clone().map(RequestHeader::bearer));
-        let patience = HttpTimeouts { connect: ANSWER_TIMEOUT, first_byte: ANSWER_TIMEOUT, idle: ANSWER_TIMEOUT };
-        let client = HttpClient::new(self.route.clone(), patience);
+        let timeouts = HttpTimeouts { connect: ANSWER_TIMEOUT, first_byte: ANSWER_TIMEOUT, idle: ANSWER_TIMEOUT };
+        let client = HttpClient::new(self.route.clone(), timeouts);
         let answer = client.get(url.as_str(), &headers).await.map_err(|error| error.to_string())?;
         match answer.status() {
             200..=299 => {}
@@ -144,22 +143,22 @@ impl RemoteCatalog {
     }
 
     fn read_cache(&self) -> Option<CachedDefinitions> {
-        // What is kept is an answer within a text, whose quotes may take as much again.
+        // The response is stored as a JSON string, whose escapes may make it larger.
         let bytes = host::read_plain(&self.cache_path(), 4 * MOST as u64).ok()??;
         serde_json::from_slice(&bytes).ok()
     }
 
-    fn write_cache(&self, kept: &CachedDefinitions) -> std::io::Result<()> {
+    fn write_cache(&self, cached: &CachedDefinitions) -> std::io::Result<()> {
         let place = self.cache_path();
         let folder = place.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer(&mut file, kept)?;
+        serde_json::to_writer(&mut file, cached)?;
         file.persist(place)?;
         Ok(())
     }
 
-    /// Where its answer for this repository is kept. The user is part of the name: what one may see another may not.
+    /// The cache file for this repository. The token is part of its name: users may see different definitions.
     fn cache_path(&self) -> PathBuf {
         let mut digest = Sha256::new();
         let token = self.token.as_ref().map(Secret::reveal).unwrap_or_default();
@@ -167,7 +166,7 @@ impl RemoteCatalog {
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
         }
-        let name = hex(&digest.finalize());
+        let name = HEXLOWER.encode(&digest.finalize());
         self.home.join("cache").join(format!("catalog-{}.json", name.get(..32).unwrap_or(&name)))
     }
 }

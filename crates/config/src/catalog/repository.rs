@@ -1,10 +1,10 @@
-//! Where a repository's remote is, from its files: no program is started for it.
+//! Finds a repository's remote address in its files, without starting git.
 
 use std::path::{Path, PathBuf};
 
 use url::Url;
 
-/// Most bytes of a file that is read for it.
+/// Maximum size of a file read, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The address of a repository's `origin`, or of its first remote, without a user or password.
@@ -26,7 +26,7 @@ pub fn remote_of(top: &Path) -> Option<String> {
     origin.or(first).map(|url| without_secrets(&url))
 }
 
-/// The folder that holds a repository's config: `.git`, or what a worktree's file of that name leads to.
+/// The folder with a repository's config: `.git`, or the folder that a worktree's `.git` file leads to.
 fn folder(top: &Path) -> Option<PathBuf> {
     let git = top.join(".git");
     if git.is_dir() {
@@ -45,7 +45,7 @@ fn without_secrets(url: &str) -> String {
     if !matches!(parsed.scheme(), "http" | "https") {
         return url.to_owned();
     }
-    // A host of http cannot be without the place where these stand.
+    // These cannot fail for an http address, which always has a host.
     let _user = parsed.set_username("");
     let _password = parsed.set_password(None);
     parsed.into()

@@ -1,4 +1,4 @@
-//! What a definition asks for besides tools: models, effort, a mode, a budget, and what this version cannot do.
+//! What a definition asks for besides tools: models, effort, mode, budget, isolation and MCP servers.
 
 use protocol::{Budget, Isolation, ModelPreference, PermissionMode, ReasoningEffort};
 
@@ -14,17 +14,17 @@ pub(super) fn servers(fields: &mut DefinitionFields<'_>) -> Option<String> {
         NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_) => vec![node.to_key()],
     };
     let names = names.join(", ");
-    (!names.is_empty()).then(|| format!("it needs MCP servers ({names}), which come with a later version"))
+    (!names.is_empty()).then(|| format!("it needs MCP servers ({names}), which are not supported yet"))
 }
 
-/// The place of its own that an agent works in, and what of it this version cannot give.
-pub(super) fn isolation(fields: &mut DefinitionFields<'_>, unserved: &mut Vec<String>) -> Option<Isolation> {
+/// The isolation that a definition asks for. Adds a message to `unsupported` if this version cannot provide it.
+pub(super) fn isolation(fields: &mut DefinitionFields<'_>, unsupported: &mut Vec<String>) -> Option<Isolation> {
     let at = fields.position("isolation");
     match fields.text(&["isolation"])?.as_str() {
         "none" | "off" => None,
         "worktree" => Some(Isolation::Worktree { base: None, dirty: false }),
         "remote" => {
-            unserved.push("it is to work in isolation (remote), which comes with a later version".into());
+            unsupported.push("it asks for `isolation: remote`, which is not supported yet".into());
             None
         }
         other => {
@@ -34,7 +34,7 @@ pub(super) fn isolation(fields: &mut DefinitionFields<'_>, unserved: &mut Vec<St
     }
 }
 
-/// The models in their order. The session's own is what there is without any.
+/// The models in order of preference; empty means the session's model.
 pub(super) fn models(fields: &mut DefinitionFields<'_>) -> Vec<String> {
     let named = fields.texts(&["model", "models"]).unwrap_or_default();
     let named: Vec<String> = named.into_iter().map(|(name, _)| name).filter(|name| !name.is_empty()).collect();
@@ -44,7 +44,7 @@ pub(super) fn models(fields: &mut DefinitionFields<'_>) -> Vec<String> {
     named
 }
 
-pub(super) fn taste(fields: &mut DefinitionFields<'_>) -> ModelPreference {
+pub(super) fn model_preference(fields: &mut DefinitionFields<'_>) -> ModelPreference {
     let at = fields.position("taste");
     match fields.text(&["taste"]).as_deref() {
         None | Some("same") => ModelPreference::Same,
@@ -60,18 +60,18 @@ pub(super) fn taste(fields: &mut DefinitionFields<'_>) -> ModelPreference {
 pub(super) fn effort(fields: &mut DefinitionFields<'_>) -> Option<ReasoningEffort> {
     let at =
         fields.position("reasoning-effort").filter(|_| fields.has("reasoning-effort")).or(fields.position("effort"));
-    let word = fields.text(&["reasoning-effort", "effort"])?.to_ascii_lowercase();
-    match word.as_str() {
+    let effort = fields.text(&["reasoning-effort", "effort"])?.to_ascii_lowercase();
+    match effort.as_str() {
         "low" => Some(ReasoningEffort::Low),
         "medium" => Some(ReasoningEffort::Medium),
         "high" => Some(ReasoningEffort::High),
         "inherit" | "default" | "auto" => None,
         "none" | "minimal" => {
-            fields.warning(at, format!("the effort `{word}` is taken as low"), "write low");
+            fields.warning(at, format!("the effort `{effort}` is taken as low"), "write low");
             Some(ReasoningEffort::Low)
         }
         "xhigh" | "max" | "ultra" => {
-            fields.warning(at, format!("the effort `{word}` is taken as high"), "write high");
+            fields.warning(at, format!("the effort `{effort}` is taken as high"), "write high");
             Some(ReasoningEffort::High)
         }
         other => {
@@ -89,13 +89,13 @@ pub(super) fn permission(fields: &mut DefinitionFields<'_>) -> Option<Permission
         "plan" => Some(PermissionMode::Plan),
         "allow-all" => Some(PermissionMode::AllowAll),
         "bypassPermissions" => {
-            let words = "an agent's mode only narrows the session's, so this one changes nothing";
-            fields.warning(at, words, "leave it out, and give the session another mode");
+            let message = "an agent's mode can only restrict the session's, so this one has no effect";
+            fields.warning(at, message, "leave it out, or change the session's mode");
             Some(PermissionMode::AllowAll)
         }
         other @ ("dontAsk" | "auto") => {
-            let words = format!("the mode `{other}` is not in this version; default is used");
-            fields.warning(at, words, "write default, accept-edits or plan");
+            let message = format!("the mode `{other}` is not supported in this version; default is used");
+            fields.warning(at, message, "write default, accept-edits or plan");
             Some(PermissionMode::Default)
         }
         other => {
@@ -106,7 +106,7 @@ pub(super) fn permission(fields: &mut DefinitionFields<'_>) -> Option<Permission
 }
 
 pub(super) fn budget(fields: &mut DefinitionFields<'_>) -> Budget {
-    let remedy = "write `budget: { usd: 0.50, tokens: 200000 }`, either of them";
+    let remedy = "write `budget: { usd: 0.50, tokens: 200000 }` with one or both keys";
     let mut budget = Budget::default();
     let Some((at, node)) = fields.take(&["budget"]) else { return budget };
     let NodeValue::Table(table) = node.value else {

@@ -1,4 +1,4 @@
-//! Skills: texts that are loaded when they are needed. Only their heads are read here.
+//! Skills: instructions that are loaded when needed. Only their frontmatter is read here.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use protocol::{DefinitionSource, SkillSpec};
 
 use super::DefinitionProblem;
 use super::fields::DefinitionFields;
-use super::head::MarkdownDefinition;
-use super::name::normal;
+use super::frontmatter::MarkdownDefinition;
+use super::name::normalize;
 
-/// Keys that mean something here.
+/// Supported keys.
 const KNOWN: [&str; 5] = ["name", "description", "user-invocable", "disable-model-invocation", "allowed-tools"];
 
 /// Keys that are for people or for other programs.
@@ -28,27 +28,27 @@ const HARMLESS: [&str; 12] = [
     "mode",
 ];
 
-/// Keys of other programs that would change what a skill does, and cannot here.
+/// Keys of other programs that affect a skill there and are not supported here.
 const UNSUPPORTED: [&str; 8] = ["context", "agent", "model", "effort", "hooks", "shell", "paths", "tools"];
 
-/// Reads the head of a skill.
+/// Reads the frontmatter of a skill.
 pub(super) fn read(
     file: &Path,
     text: &str,
     source: DefinitionSource,
     problems: &mut Vec<DefinitionProblem>,
 ) -> Option<SkillSpec> {
-    let MarkdownDefinition { head, body } = MarkdownDefinition::read(file, text, problems)?;
+    let MarkdownDefinition { frontmatter: head, body } = MarkdownDefinition::read(file, text, problems)?;
     let mut fields = DefinitionFields::new(file, None, head, problems)?;
     if body.trim().is_empty() {
-        fields.error(None, "it has no text below its head", "write below the head what is to be done");
+        fields.error(None, "it has no text below its frontmatter", "write the instructions below the frontmatter");
     }
-    // A skill has a folder of its own, which names it.
-    let usual = file.parent().and_then(Path::file_name);
+    // The default name is that of the skill's folder.
+    let folder = file.parent().and_then(Path::file_name);
     let at = fields.position("name");
-    let written = fields.text(&["name"]).or_else(|| usual.map(|name| name.to_string_lossy().into_owned()));
-    let name = written.as_deref().map_or(Err("it has none"), normal).unwrap_or_else(|why| {
-        fields.error(at, format!("it cannot be named so: {why}"), "use letters, digits and dashes in `name`");
+    let written = fields.text(&["name"]).or_else(|| folder.map(|name| name.to_string_lossy().into_owned()));
+    let name = written.as_deref().map_or(Err("it has none"), normalize).unwrap_or_else(|why| {
+        fields.error(at, format!("its name is not valid: {why}"), "use letters, digits and dashes in `name`");
         String::new()
     });
     let at = fields.position("description");

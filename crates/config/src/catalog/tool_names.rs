@@ -1,27 +1,27 @@
-//! Names of tools: ours, and those that other programs use for the same things.
+//! Tool names: Bosun's own, and other programs' names for the same tools.
 
 use super::fields::nearest;
 
-/// What a name in a list of tools means.
+/// The meaning of a name in a list of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ToolNameMeaning {
     /// Every tool.
     All,
-    /// These tools of ours.
+    /// These built-in tools.
     BuiltIn(&'static [&'static str]),
-    /// The tool that starts agents, and only these types.
+    /// The tool that starts agents, limited to these types.
     Agents(Vec<String>),
     /// A tool of an MCP server.
     Server,
-    /// A known tool that this version has not.
+    /// A known tool that Bosun does not have.
     Absent,
-    /// A tool with a pattern, which a list of tools cannot hold.
+    /// A tool with a pattern, which is not allowed in a list of tools.
     Pattern(String),
-    /// Nobody's tool, with what was probably meant.
+    /// An unknown tool, with the name that was probably meant.
     Unknown(Option<&'static str>),
 }
 
-/// Every tool of ours that a definition may name.
+/// Every built-in tool that a definition may name.
 static BUILT_IN_TOOLS: [&str; 28] = [
     "view",
     "create",
@@ -53,8 +53,7 @@ static BUILT_IN_TOOLS: [&str; 28] = [
     "TaskStop",
 ];
 
-/// Names of others, in small letters, and what they are here. `edit` is ours and theirs: who may change files may make
-/// them.
+/// Other programs' names, in lower case, with Bosun's tools. `edit` is also Bosun's name; here it includes `create`.
 const ALIASES: [(&str, &[&str]); 62] = [
     ("edit", &["edit", "create"]),
     ("multiedit", &["edit"]),
@@ -120,7 +119,7 @@ const ALIASES: [(&str, &[&str]); 62] = [
     ("replace_string_in_file", &["edit"]),
 ];
 
-/// Tools of others that have no like here.
+/// Other programs' tools without a counterpart in Bosun.
 const ABSENT: [&str; 37] = [
     "websearch",
     "web_search",
@@ -161,11 +160,11 @@ const ABSENT: [&str; 37] = [
     "openintegratedbrowser",
 ];
 
-/// Sets of tools in VS Code, where a tool is written after its set.
+/// Tool sets in VS Code, where a tool is written as `set/tool`.
 const SETS: [&str; 11] =
     ["search", "edit", "read", "execute", "runcommands", "web", "agent", "vscode", "todo", "browser", "new"];
 
-/// What a name in a list of tools means.
+/// Resolves a name in a list of tools.
 pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
     let (word, pattern) = match name.split_once('(') {
         Some((word, rest)) => (word.trim(), Some(rest.strip_suffix(')').unwrap_or(rest))),

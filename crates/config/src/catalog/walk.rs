@@ -1,4 +1,4 @@
-//! Finds files below a folder: bounded in number and depth, and with a word for whatever is not looked at.
+//! Finds files below a folder, limited in number and depth. Reports everything that is skipped.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
@@ -9,28 +9,28 @@ use host::PlainError;
 
 use super::DefinitionProblem;
 
-/// Most files and folders that are looked at below one folder.
+/// Maximum number of files and folders visited below one folder.
 const MOST_FILES: usize = 1_000;
 
-/// How deep folders may be nested.
+/// Maximum nesting depth of folders.
 const MOST_DEPTH: usize = 8;
 
-/// Most bytes of a definition.
+/// Maximum size of a definition, in bytes.
 const MOST_BYTES: u64 = 256 << 10;
 
 /// Whether links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LinkPolicy {
-    /// As the user's own folders may: people keep their files elsewhere.
+    /// For the user's own folders: people keep their files elsewhere.
     Followed,
-    /// As nobody's may whose files are a stranger's: what a link leads to was trusted by nobody.
+    /// For projects and plugins: the target of a link is not covered by the user's trust.
     Refused,
 }
 
-/// A folder that is searched.
+/// A folder to search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DefinitionWalk<'a> {
-    /// Below this folder no link is followed, if links are refused.
+    /// The folder below which no link is followed, if links are refused.
     pub(super) top: &'a Path,
     /// The folder, which is `top` or below it.
     pub(super) folder: &'a Path,
@@ -43,7 +43,7 @@ impl DefinitionWalk<'_> {
         let (mut found, mut open) = (Vec::new(), vec![(self.folder.to_owned(), 0)]);
         let (mut seen, mut entered) = (0, BTreeSet::new());
         while let Some((folder, depth)) = open.pop() {
-            // A link may lead back to where it is.
+            // A link may form a cycle.
             let is_new = folder.canonicalize().map_or(true, |real| entered.insert(real));
             if !is_new {
                 continue;
@@ -51,11 +51,11 @@ impl DefinitionWalk<'_> {
             for entry in self.entries(&folder, depth, problems) {
                 seen += 1;
                 if seen > MOST_FILES {
-                    let words = format!("there are more than {MOST_FILES} files here, and the rest is not looked at");
+                    let message = format!("there are more than {MOST_FILES} files here, and the rest is ignored");
                     problems.push(DefinitionProblem::error(
                         self.folder,
-                        words,
-                        "move what is not a definition elsewhere",
+                        message,
+                        "move files that are not definitions elsewhere",
                     ));
                     found.sort();
                     return found;
@@ -63,13 +63,13 @@ impl DefinitionWalk<'_> {
                 match self.kind(&entry) {
                     PathKind::Folder if depth < MOST_DEPTH => open.push((entry, depth + 1)),
                     PathKind::Folder => {
-                        let words = "it is nested too deep, and not looked at";
-                        problems.push(DefinitionProblem::error(&entry, words, "move it further up"));
+                        let message = "it is nested too deeply and is ignored";
+                        problems.push(DefinitionProblem::error(&entry, message, "move it further up"));
                     }
                     PathKind::File => found.push(entry),
                     PathKind::Link => {
-                        let (words, remedy) = ("it is a link, which is not followed here", "put the file itself there");
-                        problems.push(DefinitionProblem::error(&entry, words, remedy));
+                        let (message, remedy) = ("it is a link, which is ignored here", "put the file itself there");
+                        problems.push(DefinitionProblem::error(&entry, message, remedy));
                     }
                     PathKind::Broken(error) => {
                         problems.push(DefinitionProblem::error(&entry, error, "correct or remove it"))
@@ -88,7 +88,7 @@ impl DefinitionWalk<'_> {
             (LinkPolicy::Refused, Ok(below)) => host::read_below(self.top, below, MOST_BYTES),
             (LinkPolicy::Refused, Err(_)) => Err(PlainError::Link),
         };
-        let (words, remedy) = match read {
+        let (message, remedy) = match read {
             Ok(None) => return None,
             Ok(Some(bytes)) => match String::from_utf8(bytes) {
                 Ok(text) if !text.contains('\0') => return Some(text),
@@ -100,15 +100,15 @@ impl DefinitionWalk<'_> {
             }
             Err(PlainError::Io(error)) => (format!("it cannot be read: {error}"), "make it readable, or remove it"),
         };
-        problems.push(DefinitionProblem::error(file, words, remedy));
+        problems.push(DefinitionProblem::error(file, message, remedy));
         None
     }
 
-    /// What is in a folder; one that does not exist, or is none, holds nothing.
+    /// The entries of a folder; none if it does not exist or is not a folder.
     fn entries(&self, folder: &Path, depth: usize, problems: &mut Vec<DefinitionProblem>) -> Vec<PathBuf> {
         if depth == 0 && self.links == LinkPolicy::Refused && self.is_behind_link() {
-            let (words, remedy) = ("it is behind a link, which is not followed here", "put the folder itself there");
-            problems.push(DefinitionProblem::error(folder, words, remedy));
+            let (message, remedy) = ("it is behind a link, which is not followed here", "put the folder itself there");
+            problems.push(DefinitionProblem::error(folder, message, remedy));
             return Vec::new();
         }
         let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
@@ -124,8 +124,8 @@ impl DefinitionWalk<'_> {
             }
             Err(error) if depth == 0 && absent.contains(&error.kind()) => Vec::new(),
             Err(error) => {
-                let words = format!("it cannot be looked into: {error}");
-                problems.push(DefinitionProblem::error(folder, words, "make it readable, or remove it"));
+                let message = format!("it cannot be listed: {error}");
+                problems.push(DefinitionProblem::error(folder, message, "make it readable, or remove it"));
                 Vec::new()
             }
         }
@@ -138,15 +138,15 @@ impl DefinitionWalk<'_> {
     }
 
     fn kind(&self, path: &Path) -> PathKind {
-        let facts = match (path.is_symlink(), self.links) {
+        let metadata = match (path.is_symlink(), self.links) {
             (true, LinkPolicy::Refused) => return PathKind::Link,
             (true | false, _) => fs::metadata(path),
         };
-        match facts {
-            Ok(facts) if facts.is_dir() => PathKind::Folder,
-            // Pipes and devices are told apart when they are read.
+        match metadata {
+            Ok(metadata) if metadata.is_dir() => PathKind::Folder,
+            // Pipes and devices are refused when they are read.
             Ok(_) => PathKind::File,
-            Err(error) => PathKind::Broken(format!("it leads nowhere: {error}")),
+            Err(error) => PathKind::Broken(format!("it cannot be read: {error}")),
         }
     }
 }

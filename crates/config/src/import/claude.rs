@@ -1,4 +1,4 @@
-//! The files of Claude Code.
+//! Imports the files of Claude Code.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const OF_USER: [ReadInPlacePath; 4] = [
     ReadInPlacePath("skills", "skills", SKILL),
 ];
 
-/// The same where Bosun does not read it.
+/// The same paths, for a folder that Bosun does not read in place.
 const COPIED: [CopiedPath; 4] = [
     CopiedPath("CLAUDE.md", "AGENTS.md", "instructions", ""),
     CopiedPath("agents", "agents", "agent", ".md"),
@@ -44,9 +44,9 @@ const NOT_OF_USER: [SkippedPath; 5] = [
     SkippedPath(
         "rules",
         "instructions",
-        "Bosun reads .claude/rules of projects only; put the text into ~/.claude/CLAUDE.md",
+        "Bosun reads .claude/rules in projects only; put the text into ~/.claude/CLAUDE.md",
     ),
-    SkippedPath("output-styles", "output styles", "Bosun has none; say what you want in ~/.claude/CLAUDE.md"),
+    SkippedPath("output-styles", "output styles", "Bosun has none; describe the style in ~/.claude/CLAUDE.md"),
     SkippedPath(
         "plugins",
         "plugins",
@@ -57,25 +57,25 @@ const NOT_OF_USER: [SkippedPath; 5] = [
 ];
 
 const NOT_OF_PROJECT: [SkippedPath; 2] = [
-    SkippedPath(".claude/output-styles", "output styles", "Bosun has none; say what you want in CLAUDE.md"),
+    SkippedPath(".claude/output-styles", "output styles", "Bosun has none; describe the style in CLAUDE.md"),
     SkippedPath(".claude/agent-memory", "memory", NO_MEMORY),
 ];
 
-/// Keys that Bosun reads in place where its own settings are read.
+/// Keys that Bosun reads in place.
 const READ: [&str; 2] = ["hooks", "disableAllHooks"];
 
-/// Keys that say nothing about what the program does.
+/// Keys without an effect.
 const HARMLESS: [&str; 1] = ["$schema"];
 
-/// Variables that are for the program itself.
+/// Prefixes of variables that are for Claude Code itself.
 const ITS_OWN: [&str; 5] = ["CLAUDE_", "ANTHROPIC_", "DISABLE_", "MCP_", "BASH_"];
 
-/// Looks at everything of Claude Code.
+/// Scans all files of Claude Code.
 pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
     let top = survey.places.project.top.clone();
     if let Some(own) = ProductFolder::of(survey, ".claude") {
         settings(survey, own.join("settings.json"), own.owner);
-        // A folder that was moved has this file in it.
+        // A relocated folder has this file inside it.
         let state_file = match (own.owner, survey.places.user) {
             (SourceOwner::User, Some(user)) => user.join(".claude.json"),
             (_, _) => own.join(".claude.json"),
@@ -84,7 +84,7 @@ pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
         own.read_or_copy(survey, &OF_USER, &COPIED);
         own.report_skipped(survey, &NOT_OF_USER);
     }
-    // In the user's own folder the project's files are the user's.
+    // In the user's home folder, the project's files are the user's own.
     if survey.places.user != Some(&top) {
         settings(survey, top.join(".claude/settings.json"), SourceOwner::Project);
         settings(survey, top.join(".claude/settings.local.json"), SourceOwner::Project);
@@ -123,7 +123,7 @@ fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTabl
         }
         read if READ.contains(&read) => match source.owner {
             SourceOwner::Relocated => {
-                let why = "Bosun reads hooks from ~/.claude/settings.json, not from a folder that was moved; put them \
+                let why = "Bosun reads hooks from ~/.claude/settings.json, not from a relocated folder; put them \
                            there, or into `hooks` of Bosun's home";
                 survey.not_imported(&source.path, read, why);
             }
@@ -139,7 +139,7 @@ fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTabl
 fn why_not(key: &str) -> &'static str {
     match key {
         "apiKeyHelper" | "awsAuthRefresh" | "awsCredentialExport" => {
-            "Bosun takes keys from the environment; `bosun models` says which"
+            "Bosun reads keys from the environment; `bosun models` lists the variables"
         }
         "enabledMcpjsonServers" | "disabledMcpjsonServers" | "enableAllProjectMcpServers" | "allowedMcpServers" => {
             NO_SERVERS
@@ -181,12 +181,12 @@ fn rules(survey: &mut ImportSurvey<'_>, source: &ProductFile, permissions: &Json
     }
 }
 
-/// A path that begins with one slash means the folder of the settings there, and the root of the disk here.
+/// A path that begins with one slash is relative to the settings' folder in Claude Code, and absolute in Bosun.
 fn allow(survey: &mut ImportSurvey<'_>, source: &ProductFile, text: &str) {
     let found = format!("allow {text}");
     match (foreign_settings::below_top(text), source.owner) {
         (Some(_), SourceOwner::User | SourceOwner::Relocated) => {
-            let why = "its path means another folder in every project; write it with `bosun config allow RULE`";
+            let why = "its path means a different folder in every project; add it with `bosun config allow RULE`";
             survey.not_imported(&source.path, found, why);
         }
         (Some(below), SourceOwner::Local | SourceOwner::Project | SourceOwner::OutsideTrust) => {
@@ -196,8 +196,8 @@ fn allow(survey: &mut ImportSurvey<'_>, source: &ProductFile, text: &str) {
     }
 }
 
-/// A rule that asks or denies, in a file that Bosun does not read. What may mean two places holds for both, as it does
-/// in a file that is read.
+/// Imports an ask or deny rule from a file that Bosun does not read. An ambiguous path is covered in both meanings, as
+/// in a file that Bosun reads.
 fn narrow(survey: &mut ImportSurvey<'_>, source: &ProductFile, found: String, effect: RuleEffect, text: &str) {
     if let Some(below) = foreign_settings::below_top(text) {
         survey.rule(source, found.clone(), effect, &below);
@@ -231,14 +231,14 @@ fn variables(survey: &mut ImportSurvey<'_>, source: &ProductFile, env: &JsonTabl
             Value::String(value) => survey.variable(source, name, value),
             _other => {
                 let at = source.line(name).map(|line| format!("line {line}: ")).unwrap_or_default();
-                let why = format!("{at}its value must be a text; correct or remove it");
+                let why = format!("{at}its value must be a string; correct or remove it");
                 survey.invalid(&source.path, format!("env {name}"), why);
             }
         }
     }
 }
 
-/// The file in which the program keeps what it was told: of it only this project's part is looked at.
+/// Imports the program's state file, of which only the MCP servers and this project's part matter.
 fn state(survey: &mut ImportSurvey<'_>, path: &Path, top: &Path) {
     let Some(source) = ProductFile::read(survey, path.to_owned(), SourceOwner::Local) else { return };
     let Some(table) = source.json(survey) else { return };
@@ -255,7 +255,7 @@ fn state(survey: &mut ImportSurvey<'_>, path: &Path, top: &Path) {
     }
 }
 
-/// A file that names MCP servers.
+/// Reports the MCP servers in a file.
 pub(super) fn servers(survey: &mut ImportSurvey<'_>, path: &Path) {
     let Some(source) = ProductFile::read(survey, path.to_owned(), SourceOwner::OutsideTrust) else { return };
     let Some(table) = source.json(survey) else { return };

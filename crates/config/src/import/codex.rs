@@ -1,4 +1,4 @@
-//! The files of Codex CLI.
+//! Imports the files of Codex CLI.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const INSTRUCTIONS: [ReadInPlacePath; 1] = [ReadInPlacePath("AGENTS.md", "instru
 
 const SKILLS: [ReadInPlacePath; 1] = [ReadInPlacePath(".agents/skills", "skills", SKILL)];
 
-/// What Bosun has a place for and does not read where it is.
+/// Files that Bosun can use but does not read in place.
 const COPIED: [CopiedPath; 3] = [
     CopiedPath("AGENTS.md", "AGENTS.md", "instructions", ""),
     CopiedPath("prompts", "commands", "slash command", ".md"),
@@ -37,7 +37,7 @@ const NOT_OF_PROJECT: [SkippedPath; 2] = [
     SkippedPath(".codex/agents", "agents", "Bosun reads agents in Markdown; write them into .bosun/agents"),
 ];
 
-/// Looks at everything of Codex.
+/// Scans all files of Codex.
 pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
     let top = survey.places.project.top.clone();
     if let Some(own) = ProductFolder::of(survey, ".codex") {
@@ -49,7 +49,7 @@ pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
         }
         own.report_skipped(survey, &NOT_OF_USER);
     }
-    // In the user's own folder the project's files are the user's.
+    // In the user's home folder, the project's files are the user's own.
     if survey.places.user != Some(&top) {
         settings(survey, &top.join(".codex/config.toml"), SourceOwner::OutsideTrust);
         rules(survey, &top.join(".codex/rules"), SourceOwner::OutsideTrust);
@@ -97,12 +97,10 @@ fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTabl
             }
         }
         "projects" => {
-            let why = "Bosun trusts the files of a project as they are, not a folder; `bosun trust` in each";
+            let why = "Bosun trusts a project's files as they are, not its folder; run `bosun trust` in each";
             survey.not_imported(&source.path, key, why);
         }
-        "profiles" => {
-            survey.not_imported(&source.path, key, "Bosun has none; --settings FILE gives a run other settings")
-        }
+        "profiles" => survey.not_imported(&source.path, key, "Bosun has none; use --settings FILE for other settings"),
         "model_providers" => {
             survey.not_imported(&source.path, key, "describe each under [providers] in config.toml; docs/providers.md");
         }
@@ -128,14 +126,14 @@ fn model(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable)
     }
 }
 
-/// The sandbox says what runs without asking, and the policy what happens to the rest. Bosun has no sandbox: commands
-/// are judged by rules in every mode.
+/// The sandbox decides what runs without asking, and the policy what happens to the rest. Bosun has no sandbox: rules
+/// decide about commands in every mode.
 fn mode(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable) {
     let sandbox = values::text(survey, source, table, "sandbox_mode");
     let policy = values::text(survey, source, table, "approval_policy");
-    let said = |key: &str, value: Option<&str>| value.map(|value| format!("{key} {value}"));
+    let entry = |key: &str, value: Option<&str>| value.map(|value| format!("{key} {value}"));
     let found: Vec<String> =
-        [said("sandbox_mode", sandbox), said("approval_policy", policy)].into_iter().flatten().collect();
+        [entry("sandbox_mode", sandbox), entry("approval_policy", policy)].into_iter().flatten().collect();
     if found.is_empty() {
         return;
     }
@@ -144,7 +142,7 @@ fn mode(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable) 
         (Some("danger-full-access"), Some("never")) => survey.mode(source, found, PermissionMode::AllowAll),
         (Some("workspace-write" | "danger-full-access"), _) => survey.mode(source, found, PermissionMode::AcceptEdits),
         (Some("read-only") | None, _) => survey.mode(source, found, PermissionMode::Default),
-        (Some(_other), _) => survey.not_imported(&source.path, found, "Bosun knows no such sandbox mode"),
+        (Some(_other), _) => survey.not_imported(&source.path, found, "Bosun has no such sandbox mode"),
     }
 }
 
@@ -161,17 +159,17 @@ fn variables(survey: &mut ImportSurvey<'_>, source: &ProductFile, policy: &JsonT
         match value {
             Value::String(value) => survey.variable(source, name, value),
             _other => {
-                survey.invalid(&source.path, format!("env {name}"), "its value must be a text; correct it".into())
+                survey.invalid(&source.path, format!("env {name}"), "its value must be a string; correct it".into())
             }
         }
     }
     for key in policy.keys().filter(|key| !["exclude", "set"].contains(&key.as_str())) {
-        let why = "Bosun has no such setting; it gives programs your environment without keys";
+        let why = "Bosun has no such setting; programs get your environment without keys";
         survey.not_imported(&source.path, format!("shell_environment_policy.{key}"), why);
     }
 }
 
-/// Rules for commands by the words that they begin with.
+/// Imports rules for commands by their first words.
 fn rules(survey: &mut ImportSurvey<'_>, folder: &Path, owner: SourceOwner) {
     for file in entries(folder).into_iter().filter(|file| file.extension().is_some_and(|end| end == "rules")) {
         let Some(source) = ProductFile::read(survey, file, owner) else { continue };
@@ -186,7 +184,7 @@ fn rules(survey: &mut ImportSurvey<'_>, folder: &Path, owner: SourceOwner) {
                 }
                 Err(line) => {
                     let why = format!(
-                        "line {line}: it is not a prefix_rule with a plain pattern and decision; write it with `bosun config allow`, `ask` or `deny`"
+                        "line {line}: it is not a prefix_rule with a plain pattern and decision; add it with `bosun config allow`, `ask` or `deny`"
                     );
                     survey.invalid(&source.path, "a rule", why);
                 }
@@ -195,7 +193,7 @@ fn rules(survey: &mut ImportSurvey<'_>, folder: &Path, owner: SourceOwner) {
     }
 }
 
-/// What forbids matches with more words after it anyway.
+/// Ask and deny rules match longer commands anyway.
 fn pattern(command: &str, effect: RuleEffect) -> String {
     match effect {
         RuleEffect::Allow => format!("shell({command} *)"),

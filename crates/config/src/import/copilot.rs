@@ -1,4 +1,4 @@
-//! The files of GitHub Copilot CLI.
+//! Imports the files of GitHub Copilot CLI.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const OF_USER: [ReadInPlacePath; 4] = [
     ReadInPlacePath("hooks", "hooks", ".json"),
 ];
 
-/// The same where Bosun does not read it.
+/// The same paths, for a folder that Bosun does not read in place.
 const COPIED: [CopiedPath; 4] = [
     CopiedPath("copilot-instructions.md", "AGENTS.md", "instructions", ""),
     CopiedPath("agents", "agents", "agent", ".md"),
@@ -61,7 +61,7 @@ const NOT_OF_PROJECT: [SkippedPath; 1] = [SkippedPath(
     "Bosun reads agents: rename NAME.chatmode.md to .github/agents/NAME.agent.md",
 )];
 
-/// Looks at everything of Copilot.
+/// Scans all files of Copilot.
 pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
     let top = survey.places.project.top.clone();
     if let Some(own) = ProductFolder::of(survey, ".copilot") {
@@ -99,7 +99,7 @@ fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTabl
         "allowedUrls" | "allowed_urls" => urls(survey, source, table, key, RuleEffect::Allow),
         "deniedUrls" | "denied_urls" => urls(survey, source, table, key, RuleEffect::Deny),
         "trustedFolders" | "trusted_folders" => {
-            let why = "Bosun trusts the files of a project as they are, not a folder; `bosun trust` in each";
+            let why = "Bosun trusts a project's files as they are, not its folder; run `bosun trust` in each";
             survey.not_imported(&source.path, key, why);
         }
         "hooks" => {
@@ -110,7 +110,7 @@ fn setting(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTabl
     }
 }
 
-/// Addresses: Bosun has rules for hosts, so one with a path is not imported to allow more than it says.
+/// Imports address rules. Bosun's rules match whole hosts, so an allow rule with a path would allow too much.
 fn urls(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable, key: &str, effect: RuleEffect) {
     for text in values::texts(survey, source, table, key) {
         let bare = text.split_once("://").map_or(text, |(_, bare)| bare).trim_end_matches('/');
@@ -121,13 +121,13 @@ fn urls(survey: &mut ImportSurvey<'_>, source: &ProductFile, table: &JsonTable, 
                 survey.rule(source, found, effect, &format!("fetch({host})"));
             }
             (Some(_), RuleEffect::Allow) => {
-                survey.not_imported(&source.path, found, "Bosun's rules are about hosts, and this is a part of one");
+                survey.not_imported(&source.path, found, "Bosun's rules match whole hosts, not parts of one");
             }
         }
     }
 }
 
-/// What the user approved for good in this project.
+/// Imports the user's permanent approvals in this project.
 fn approvals(survey: &mut ImportSurvey<'_>, path: &Path, top: &Path) {
     let Some(source) = ProductFile::read(survey, path.to_owned(), SourceOwner::Local) else { return };
     let Some(table) = source.json(survey) else { return };
@@ -143,8 +143,8 @@ fn approvals(survey: &mut ImportSurvey<'_>, path: &Path, top: &Path) {
 }
 
 fn approved(survey: &mut ImportSurvey<'_>, source: &ProductFile, approval: &JsonTable) {
-    let said = |key: &str| approval.get(key).and_then(Value::as_str);
-    let kind = said("kind").unwrap_or_default();
+    let field = |key: &str| approval.get(key).and_then(Value::as_str);
+    let kind = field("kind").unwrap_or_default();
     let found = format!("approval {kind}");
     match kind {
         "commands" => {
@@ -155,9 +155,9 @@ fn approved(survey: &mut ImportSurvey<'_>, source: &ProductFile, approval: &Json
         }
         "write" => survey.rule(source, found, RuleEffect::Allow, "edit"),
         "read" => survey.rule(source, found, RuleEffect::Allow, "read"),
-        "mcp" => match said("serverName") {
+        "mcp" => match field("serverName") {
             Some(server) => {
-                let rule = format!("mcp__{server}__{}", said("toolName").unwrap_or("*"));
+                let rule = format!("mcp__{server}__{}", field("toolName").unwrap_or("*"));
                 survey.rule(source, format!("{found} {server}"), RuleEffect::Allow, &rule);
             }
             None => survey.invalid(&source.path, found, "it names no server; remove it".into()),

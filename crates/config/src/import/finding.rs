@@ -1,43 +1,43 @@
-//! One thing that was found in the files of another product, and what becomes of it.
+//! An item found in the files of another product, and its outcome.
 
 use std::path::{Path, PathBuf};
 
 use crate::edit::{KeyPath, SettingsEntry};
 
-/// One thing that was found.
+/// An item found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportFinding {
-    /// The file or folder it stands in.
+    /// The file or folder it is in.
     pub file: PathBuf,
-    /// What it is. Values that may be secret are not shown.
+    /// Its description, without values that may be secret.
     pub subject: String,
-    /// What becomes of it.
+    /// Its outcome.
     pub outcome: ImportOutcome,
 }
 
-/// What becomes of something that was found.
+/// The outcome for an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// It is written.
     Written(ImportChange),
-    /// It would be written, and stands there already.
+    /// It is already there.
     AlreadyPresent(ImportChange),
-    /// It would be written, and something else stands there, which is kept.
+    /// Another value is there, which is kept.
     Conflicting {
-        /// What is not written.
+        /// The change that is not made.
         change: ImportChange,
-        /// What stands there.
+        /// The existing value.
         kept: String,
     },
-    /// Bosun reads it where it is; when, if not always.
+    /// Bosun reads it in place; with the condition, if any.
     InPlace(String),
-    /// It is not imported; why, and what to do.
+    /// It is not imported; with the reason and remedy.
     NotImported(String),
-    /// It cannot be read; where, and what to do.
+    /// It cannot be read; with the position and remedy.
     Invalid(String),
 }
 
-/// Something that can be written.
+/// A change to Bosun's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportChange {
     pub(super) into: PathBuf,
@@ -46,7 +46,7 @@ pub struct ImportChange {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ImportContent {
-    /// An entry of a file of settings.
+    /// An entry in a settings file.
     Entry(KeyPath, SettingsEntry),
     /// A copy of a file.
     File(PathBuf),
@@ -60,7 +60,7 @@ impl ImportChange {
         &self.into
     }
 
-    /// What is written, in the words of the file.
+    /// Describes what is written, as in the file.
     pub fn text(&self) -> String {
         match &self.what {
             ImportContent::Entry(keys, SettingsEntry::Listed(text)) => format!("{} {text}", keys.join(".")),
@@ -72,7 +72,7 @@ impl ImportChange {
 }
 
 impl ImportOutcome {
-    /// The outcome in one word, as JSON has it.
+    /// The outcome's name in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             ImportOutcome::Written(_) => "becomes",
@@ -84,7 +84,7 @@ impl ImportOutcome {
         }
     }
 
-    /// What is or would be written.
+    /// The change that is or would be made.
     pub fn change(&self) -> Option<&ImportChange> {
         match self {
             ImportOutcome::Written(change)

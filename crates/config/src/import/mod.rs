@@ -1,8 +1,8 @@
-//! What the files of another product say, and what becomes of it in Bosun: read where it is, written to Bosun's own
-//! settings, copied, or not imported, with the reason. Nothing that is there is replaced.
+//! Imports the files of another product. Each item is read in place, written to Bosun's settings, copied, or not
+//! imported, with the reason. Nothing existing is replaced.
 //!
-//! Settings of a project's files go to the user's own file for that project, so that nothing is written into the
-//! repository; what would allow more is taken from them only if the project is trusted.
+//! Settings from a project's files go to the user's own file for that project, so that nothing is written into the
+//! repository. Those that would allow more are imported only if the project is trusted.
 
 mod claude;
 mod codex;
@@ -37,25 +37,24 @@ pub enum Product {
     Codex,
 }
 
-/// Where files are looked for and written.
+/// Where files are searched for and written.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
-    /// The user's own folder.
+    /// The user's home folder.
     pub user: Option<&'a Path>,
-    /// Where a variable says that the product's own folder is.
+    /// The product's user folder, if a variable names one.
     pub relocated: Option<&'a Path>,
     /// The project.
     pub project: &'a Project,
-    /// How it stands.
+    /// Whether the user trusts it.
     pub trust: TrustStatus,
-    /// The managed file that forbids the mode allow-all, if one does.
+    /// The managed file that forbids the mode allow-all, if any.
     pub no_allow_all: Option<&'a Path>,
 }
 
-/// Everything that is found of a product, in the order of its files, and what becomes of it. The error is that
-/// Bosun's own files cannot be read.
+/// Returns everything found of a product, in file order, with its outcome. Fails if Bosun's own files cannot be read.
 pub fn survey(product: Product, places: &ImportLocations<'_>) -> Result<Vec<ImportFinding>, ConfigError> {
     let mut survey = ImportSurvey::new(places)?;
     match product {

@@ -1,4 +1,4 @@
-//! Files and folders that are found by their place alone.
+//! Files and folders that are identified by their path alone.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use super::survey::ImportSurvey;
 /// The file that makes a folder a skill.
 pub(super) const SKILL: &str = "SKILL.md";
 
-/// Something that Bosun reads where it is: its place, what it is, and how its files end.
+/// A path that Bosun reads in place: the path, its description, and the ending of its files.
 pub(super) struct ReadInPlacePath(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
-/// Something that is copied into Bosun's home: its place, where it goes, what each is, and how its files end. What has
-/// no ending is one file; skills are folders.
+/// A path that is copied into Bosun's home: the path, the target, the description of an item, and the ending of its
+/// files. A path without an ending is one file; skills are folders.
 pub(super) struct CopiedPath(
     pub(super) &'static str,
     pub(super) &'static str,
@@ -20,17 +20,17 @@ pub(super) struct CopiedPath(
     pub(super) &'static str,
 );
 
-/// Something that is not imported: its place, what it is, and why.
+/// A path that is not imported: the path, its description, and the reason.
 pub(super) struct SkippedPath(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
-/// Whether files of a folder count before a project is trusted.
+/// Whether the files of a folder require a trusted project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrustRequirement {
     Trust,
     Nothing,
 }
 
-/// Tells of what is there and read in place.
+/// Reports existing paths that are read in place.
 pub(super) fn read_in_place(
     survey: &mut ImportSurvey<'_>,
     folder: &Path,
@@ -49,7 +49,7 @@ pub(super) fn read_in_place(
     }
 }
 
-/// Copies what Bosun has a place for and does not read where it is.
+/// Copies files that Bosun can use but does not read in place.
 pub(super) fn copy(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[CopiedPath]) {
     for CopiedPath(below, into, what, ends) in all {
         let path = folder.join(below);
@@ -69,7 +69,7 @@ pub(super) fn copy(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[CopiedPa
     }
 }
 
-/// Tells of what is there and has no place in Bosun.
+/// Reports existing paths that Bosun cannot use.
 pub(super) fn report_skipped(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[SkippedPath]) {
     for SkippedPath(below, what, why) in all {
         let path = folder.join(below);

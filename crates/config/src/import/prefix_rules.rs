@@ -1,16 +1,16 @@
-//! Codex's rules for commands: `prefix_rule(pattern = ["git", ["pull", "fetch"]], decision = "allow")`. They are written
-//! in Starlark; only calls with plain values are understood, and the others are named.
+//! Codex's command rules, written in Starlark: `prefix_rule(pattern = ["git", ["pull", "fetch"]], decision = "allow")`.
+//! Only calls with literal values are understood; the others are reported.
 
 use protocol::RuleEffect;
 
-/// Most commands that one rule may stand for.
+/// Maximum number of commands that one rule may expand to.
 const MAX_COMMANDS: usize = 64;
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PrefixRule {
     pub(super) decision: RuleEffect,
-    /// What commands begin with, as they would be typed into a rule of Bosun.
+    /// Command prefixes, quoted as in Bosun's rules.
     pub(super) commands: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ enum StarlarkToken {
     Sign(char),
 }
 
-/// The rules of a file, in order. The error is the line of one that is not understood.
+/// The rules of a file, in order; for a rule that is not understood, its line.
 pub(super) fn read(text: &str) -> Vec<Result<PrefixRule, usize>> {
     let tokens = tokens(text);
     let mut rules = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Vec<Result<PrefixRule, usize>> {
     rules
 }
 
-/// Where the call that begins here ends.
+/// The end of the call that begins here.
 fn closing(tokens: &[(StarlarkToken, usize)], from: usize) -> usize {
     let mut open = 0_usize;
     for (n, (token, _)) in tokens.iter().enumerate().skip(from) {
@@ -76,7 +76,7 @@ fn rule(call: &[(StarlarkToken, usize)]) -> Option<PrefixRule> {
     Some(PrefixRule { decision, commands: commands(value("pattern")?)? })
 }
 
-/// Every command that a pattern stands for.
+/// Expands a pattern to all its commands.
 fn commands(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
     let (StarlarkToken::Sign('['), mut rest) = tokens.split_first().map(|(first, rest)| (*first, rest))? else {
         return None;
@@ -120,7 +120,7 @@ fn texts(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
     all.map(|all| all.into_iter().flatten().collect())
 }
 
-/// A word that means only itself in a rule.
+/// Quotes a word so that a rule matches it literally.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+@%,:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -129,7 +129,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The words, texts and signs of a file, each with its line. Comments are left out.
+/// The words, strings and signs of a file, each with its line, without comments.
 fn tokens(text: &str) -> Vec<(StarlarkToken, usize)> {
     let mut tokens = Vec::new();
     let mut line = 1;

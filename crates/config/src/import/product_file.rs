@@ -1,4 +1,4 @@
-//! A file of another product: whose it is, and its text as JSON or TOML.
+//! A file of another product: its owner, and its text as JSON or TOML.
 
 use std::path::{Path, PathBuf};
 
@@ -6,21 +6,21 @@ use serde_json::{Map, Value};
 
 use super::survey::ImportSurvey;
 
-/// Most bytes of such a file. Some keep a history in it.
+/// Maximum size of such a file, in bytes. Some contain a history.
 const MOST: u64 = 32 << 20;
 
-/// Whose a file is, which says where its settings go and whether they may allow more.
+/// The owner of a file, which determines where its settings go and whether they may allow more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceOwner {
     /// The user's, for every project.
     User,
-    /// The same, in a folder that Bosun reads nothing in.
+    /// The user's, in a folder that Bosun does not read.
     Relocated,
     /// The user's, for this project.
     Local,
-    /// The project's, and what trust in it is bound to.
+    /// The project's, covered by the user's trust.
     Project,
-    /// The project's, and no trust covers it.
+    /// The project's, not covered by the user's trust.
     OutsideTrust,
 }
 
@@ -32,14 +32,14 @@ pub(super) struct ProductFile {
     pub(super) text: String,
 }
 
-/// What becomes of one key of a file.
+/// Handles one key of a file.
 pub(super) type SettingHandler = fn(&mut ImportSurvey<'_>, &ProductFile, &JsonTable, &str);
 
 /// A table of such a file.
 pub(super) type JsonTable = Map<String, Value>;
 
 impl ProductFile {
-    /// Reads a file of settings in JSON, and tells of each key of it: these first, then the others.
+    /// Reads a JSON settings file and calls the handler for each key: first those in `first`, then the others.
     pub(super) fn walk(
         survey: &mut ImportSurvey<'_>,
         path: PathBuf,
@@ -49,12 +49,12 @@ impl ProductFile {
     ) {
         let Some(source) = ProductFile::read(survey, path, owner) else { return };
         let Some(table) = source.json(survey) else { return };
-        let first_there = first.iter().copied().filter(|key| table.contains_key(*key));
+        let first_present = first.iter().copied().filter(|key| table.contains_key(*key));
         let others = table.keys().map(String::as_str).filter(|key| !first.contains(key));
-        first_there.chain(others).for_each(|key| each(survey, &source, &table, key));
+        first_present.chain(others).for_each(|key| each(survey, &source, &table, key));
     }
 
-    /// Reads a file, if it is there and a text. What is wrong with it is told.
+    /// Reads a text file, if it exists. Reports any problem.
     pub(super) fn read(survey: &mut ImportSurvey<'_>, path: PathBuf, owner: SourceOwner) -> Option<ProductFile> {
         let top = survey.places.project.top.as_path();
         let bytes = match (owner, path.strip_prefix(top)) {
@@ -101,19 +101,19 @@ impl ProductFile {
         }
     }
 
-    /// The line is named and not shown: a key may stand there.
+    /// Reports the line number but not the line, which may contain a key.
     fn fails<T>(&self, survey: &mut ImportSurvey<'_>, line: usize, why: &str) -> Option<T> {
         survey.invalid(&self.path, "the file", format!("line {line}: {why}; correct it and import again"));
         None
     }
 
-    /// The line that a text stands in, if it can be told.
+    /// The first line that contains a text.
     pub(super) fn line(&self, text: &str) -> Option<usize> {
         self.text.lines().position(|line| line.contains(text)).map(|line| line + 1)
     }
 }
 
-/// JSON without its comments; lines stay where they are.
+/// Removes comments from JSON; line numbers stay the same.
 fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -147,7 +147,7 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
-/// How many files with this ending lie in a folder and below it; 1 for a file. Links are not followed.
+/// The number of files with this ending in a folder and below it; 1 for a file. Links are not followed.
 pub(super) fn count(path: &Path, ends: &str) -> usize {
     const MOST: usize = 10_000;
     const DEEP: usize = 6;

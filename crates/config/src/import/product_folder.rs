@@ -1,5 +1,5 @@
-//! The folder in which a product keeps what is the user's own: at its usual place, or where a variable moved it. Bosun
-//! reads files in place at the usual one only; those of a moved one are copied, or written to its own settings.
+//! A product's user folder: the default one, or a relocated one that a variable names. Bosun reads files in place only
+//! in the default folder; those in a relocated one are copied, or written to Bosun's settings.
 
 use std::path::{Path, PathBuf};
 
@@ -7,23 +7,23 @@ use super::paths::{CopiedPath, ReadInPlacePath, SkippedPath, TrustRequirement, c
 use super::product_file::SourceOwner;
 use super::survey::ImportSurvey;
 
-/// The folder.
+/// A product's user folder.
 #[derive(Debug, Clone)]
 pub(super) struct ProductFolder {
     pub(super) path: PathBuf,
-    /// Whose its files are.
+    /// The owner of its files.
     pub(super) owner: SourceOwner,
 }
 
 impl ProductFolder {
-    /// The folder of the product that is looked at, whose usual name is this; none if nobody knows where that would be.
+    /// The user folder of the surveyed product, with this default name; `None` if the user's home is unknown.
     pub(super) fn of(survey: &ImportSurvey<'_>, name: &str) -> Option<ProductFolder> {
-        let usual = survey.places.user.map(|user| user.join(name));
-        match (survey.places.relocated, usual) {
-            (Some(moved), usual) if !usual.as_deref().is_some_and(|usual| is_same(moved, usual)) => {
-                Some(ProductFolder { path: moved.to_owned(), owner: SourceOwner::Relocated })
+        let default = survey.places.user.map(|user| user.join(name));
+        match (survey.places.relocated, default) {
+            (Some(relocated), default) if !default.as_deref().is_some_and(|default| is_same(relocated, default)) => {
+                Some(ProductFolder { path: relocated.to_owned(), owner: SourceOwner::Relocated })
             }
-            (Some(_) | None, usual) => usual.map(|path| ProductFolder { path, owner: SourceOwner::User }),
+            (Some(_) | None, default) => default.map(|path| ProductFolder { path, owner: SourceOwner::User }),
         }
     }
 
@@ -31,7 +31,7 @@ impl ProductFolder {
         self.path.join(below)
     }
 
-    /// Tells of what is there: read in place at the usual folder, copied from another.
+    /// Reports what is read in place in the default folder; copies it from a relocated one.
     pub(super) fn read_or_copy(&self, survey: &mut ImportSurvey<'_>, read: &[ReadInPlacePath], copied: &[CopiedPath]) {
         match self.owner {
             SourceOwner::Relocated => copy(survey, &self.path, copied),
@@ -41,7 +41,7 @@ impl ProductFolder {
         }
     }
 
-    /// Tells of what is there and has no place in Bosun.
+    /// Reports existing paths that Bosun cannot use.
     pub(super) fn report_skipped(&self, survey: &mut ImportSurvey<'_>, all: &[SkippedPath]) {
         report_skipped(survey, &self.path, all);
     }

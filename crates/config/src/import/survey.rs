@@ -1,4 +1,4 @@
-//! Gathers what is found, and compares it with what Bosun's own files say.
+//! Collects the findings, and compares them with Bosun's own files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ use crate::trust::TrustStatus;
 use crate::values::{flatten, key_of};
 use crate::variables::{is_settable, may_be_secret};
 
-/// What was found so far.
+/// The findings so far.
 pub(super) struct ImportSurvey<'a> {
     pub(super) places: &'a ImportLocations<'a>,
     pub(super) findings: Vec<ImportFinding>,
-    /// What each of the two files of settings says, with what is to be written to it.
+    /// The values of the two settings files, including those to be written.
     files: BTreeMap<PathBuf, BTreeMap<String, Value>>,
 }
 
-/// Whether something lets agents do more.
+/// Whether a setting lets agents do more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PermissionEffect {
     Widens,
@@ -38,8 +38,8 @@ impl<'a> ImportSurvey<'a> {
     pub(super) fn new(places: &'a ImportLocations<'a>) -> Result<ImportSurvey<'a>, ConfigError> {
         let mut files = BTreeMap::new();
         for path in [user_file(places), project_file(places)] {
-            let says = flatten(&SettingsFile::parse(&edit::text(&path)?, &path)?).into_iter().collect();
-            files.insert(path, says);
+            let values = flatten(&SettingsFile::parse(&edit::text(&path)?, &path)?).into_iter().collect();
+            files.insert(path, values);
         }
         Ok(ImportSurvey { places, findings: Vec::new(), files })
     }
@@ -48,22 +48,22 @@ impl<'a> ImportSurvey<'a> {
         self.findings.push(ImportFinding { file: file.to_owned(), subject: found.into(), outcome });
     }
 
-    /// Something that cannot be read.
+    /// Reports an item that cannot be read.
     pub(super) fn invalid(&mut self, file: &Path, found: impl Into<String>, why: String) {
         self.add(file, found, ImportOutcome::Invalid(why));
     }
 
-    /// Something that has no place in Bosun.
+    /// Reports an item that Bosun cannot use.
     pub(super) fn not_imported(&mut self, file: &Path, found: impl Into<String>, why: impl Into<String>) {
         self.add(file, found, ImportOutcome::NotImported(why.into()));
     }
 
-    /// Something that Bosun reads where it is; of a project only what narrows, until it is trusted.
+    /// Reports an item that Bosun reads in place; from an untrusted project, only those that restrict.
     pub(super) fn in_place(&mut self, source: &ProductFile, found: impl Into<String>) {
         self.add(&source.path, found, ImportOutcome::InPlace(String::new()));
     }
 
-    /// Definitions and instructions that Bosun reads where they are.
+    /// Reports definitions and instructions that Bosun reads in place.
     pub(super) fn read_in_place(&mut self, path: &Path, found: String, needs_trust: bool) {
         let when = match self.places.trust {
             TrustStatus::Untrusted | TrustStatus::Changed if needs_trust => "once you trust the project: `bosun trust`",
@@ -72,7 +72,7 @@ impl<'a> ImportSurvey<'a> {
         self.add(path, found, ImportOutcome::InPlace(when.into()));
     }
 
-    /// A rule, in the words of any of the products.
+    /// Imports a rule, in the syntax of any of the products.
     pub(super) fn rule(&mut self, source: &ProductFile, found: String, effect: RuleEffect, text: &str) {
         let rule = match RuleLine::parse(text) {
             Ok(rule) => rule,
@@ -94,7 +94,7 @@ impl<'a> ImportSurvey<'a> {
         self.entry(source, found, (keys, SettingsEntry::Listed(rule.text().into())), widens);
     }
 
-    /// The mode that sessions begin in.
+    /// Imports the permission mode.
     pub(super) fn mode(&mut self, source: &ProductFile, found: String, mode: PermissionMode) {
         match (mode, self.places.no_allow_all) {
             (PermissionMode::AllowAll, Some(by)) => {
@@ -111,7 +111,7 @@ impl<'a> ImportSurvey<'a> {
         }
     }
 
-    /// The model that sessions ask, by the name that it has elsewhere.
+    /// Imports the model, by the product's name for it.
     pub(super) fn foreign_model(&mut self, source: &ProductFile, name: &str) {
         let found = format!("model {name}");
         match values::model(name) {
@@ -120,12 +120,12 @@ impl<'a> ImportSurvey<'a> {
         }
     }
 
-    /// The model that sessions ask.
+    /// Imports the model.
     pub(super) fn model(&mut self, source: &ProductFile, found: String, model: &str) {
         self.entry(source, found, text(&["model"], model), PermissionEffect::Widens);
     }
 
-    /// How hard the model thinks.
+    /// Imports the reasoning effort.
     pub(super) fn effort(&mut self, source: &ProductFile, found: String, effort: &str) {
         let nearest = match effort {
             "minimal" | "none" => "low",
@@ -135,10 +135,10 @@ impl<'a> ImportSurvey<'a> {
         if serde_json::from_value::<ReasoningEffort>(nearest.into()).is_ok() {
             return self.entry(source, found, text(&["effort"], nearest), PermissionEffect::Widens);
         }
-        self.not_imported(&source.path, found, "Bosun knows the efforts low, medium and high");
+        self.not_imported(&source.path, found, "Bosun has the efforts low, medium and high");
     }
 
-    /// A folder that tools may reach.
+    /// Imports a folder that tools may reach.
     pub(super) fn folder(&mut self, source: &ProductFile, folder: &str) {
         let found = format!("directory {folder}");
         let keys = vec!["workspace".into(), "add-dirs".into()];
@@ -148,22 +148,22 @@ impl<'a> ImportSurvey<'a> {
         };
         let is_relative = !folder.starts_with(['/', '~']);
         if is_relative && matches!(source.owner, SourceOwner::User | SourceOwner::Relocated) {
-            let why = "a relative path means another folder in every project; write it into your file for a project";
+            let why = "a relative path means a different folder in every project; add it to your file for a project";
             return self.not_imported(&source.path, found, why);
         }
         if !full.is_dir() {
-            // A folder that is missing would stop every run.
+            // A missing folder would stop every run.
             return self.not_imported(&source.path, found, "there is no such folder");
         }
         self.entry(source, found, (keys, SettingsEntry::Listed(folder.into())), PermissionEffect::Widens);
     }
 
-    /// A variable for programs. The value of one that may be a key is neither shown nor written.
+    /// Imports a variable for programs. A value that may be a key is neither shown nor written.
     pub(super) fn variable(&mut self, source: &ProductFile, name: &str, value: &str) {
         let is_secret = may_be_secret(name, value);
         let found = if is_secret { format!("env {name}") } else { format!("env {name} = {value}") };
         if !is_settable(name) {
-            return self.not_imported(&source.path, format!("env {name}"), "it is not a name that can be set");
+            return self.not_imported(&source.path, format!("env {name}"), "a variable of this name cannot be set");
         }
         if !is_secret {
             let keys = vec!["environment".into(), "set".into(), name.into()];
@@ -178,21 +178,21 @@ impl<'a> ImportSurvey<'a> {
         );
     }
 
-    /// Variables that programs do not get.
+    /// Imports a pattern of variables to hide from programs.
     pub(super) fn hidden(&mut self, source: &ProductFile, found: String, pattern: &str) {
         let keys = vec!["environment".into(), "hide".into()];
         self.entry(source, found, (keys, SettingsEntry::Listed(pattern.into())), PermissionEffect::Narrows);
     }
 
-    /// A file or folder that is copied into Bosun's home.
+    /// Copies a file or folder into Bosun's home.
     pub(super) fn copy(&mut self, from: &Path, below: &Path, found: String) {
         let into = self.places.home.join(below);
         let what =
             if from.is_dir() { ImportContent::Folder(from.to_owned()) } else { ImportContent::File(from.to_owned()) };
-        let is_there = into.symlink_metadata().is_ok();
+        let exists = into.symlink_metadata().is_ok();
         let change = ImportChange { into, what };
-        let outcome = match is_there {
-            true => ImportOutcome::Conflicting { change, kept: "one of that name".into() },
+        let outcome = match exists {
+            true => ImportOutcome::Conflicting { change, kept: "one with that name".into() },
             false => ImportOutcome::Written(change),
         };
         self.add(from, found, outcome);
@@ -213,46 +213,46 @@ impl<'a> ImportSurvey<'a> {
             SourceOwner::Local | SourceOwner::Project | SourceOwner::OutsideTrust => project_file(self.places),
         };
         let key = key_of(&keys);
-        let says = self.files.entry(into.clone()).or_default();
-        let there = says.get(&key).cloned();
+        let values = self.files.entry(into.clone()).or_default();
+        let prior = values.get(&key).cloned();
         let change = ImportChange { into, what: ImportContent::Entry(keys, entry.clone()) };
-        let outcome = match (&entry, there) {
+        let outcome = match (&entry, prior) {
             (SettingsEntry::Listed(text), Some(Value::Array(list))) if list.contains(&Value::from(text.as_str())) => {
                 ImportOutcome::AlreadyPresent(change)
             }
-            (SettingsEntry::Listed(text), there) => {
-                let mut list = there.and_then(|list| list.as_array().cloned()).unwrap_or_default();
+            (SettingsEntry::Listed(text), prior) => {
+                let mut list = prior.and_then(|list| list.as_array().cloned()).unwrap_or_default();
                 list.push(text.as_str().into());
-                says.insert(key, list.into());
+                values.insert(key, list.into());
                 ImportOutcome::Written(change)
             }
-            (SettingsEntry::Text(text), Some(there)) if there == text.as_str() => ImportOutcome::AlreadyPresent(change),
-            (SettingsEntry::Text(_), Some(there)) => {
-                let there = there.as_str().map_or_else(|| there.to_string(), str::to_owned);
-                ImportOutcome::Conflicting { change, kept: format!("{key} = {there}") }
+            (SettingsEntry::Text(text), Some(prior)) if prior == text.as_str() => ImportOutcome::AlreadyPresent(change),
+            (SettingsEntry::Text(_), Some(prior)) => {
+                let prior = prior.as_str().map_or_else(|| prior.to_string(), str::to_owned);
+                ImportOutcome::Conflicting { change, kept: format!("{key} = {prior}") }
             }
             (SettingsEntry::Text(text), None) => {
-                says.insert(key, text.as_str().into());
+                values.insert(key, text.as_str().into());
                 ImportOutcome::Written(change)
             }
         };
         self.add(&source.path, found, outcome);
     }
 
-    /// Why what a file says may not count here.
+    /// Why a file may not change a setting.
     fn blocked_reason(&self, owner: SourceOwner, effect: PermissionEffect) -> Option<&'static str> {
         match (owner, effect, self.places.trust) {
             (SourceOwner::User | SourceOwner::Relocated | SourceOwner::Local, _, _)
             | (_, PermissionEffect::Narrows, _) => None,
             (SourceOwner::Project, PermissionEffect::Widens, TrustStatus::Trusted) => None,
             (SourceOwner::Project, PermissionEffect::Widens, TrustStatus::Untrusted) => {
-                Some("you have not trusted the project; `bosun trust`, then import again")
+                Some("you have not trusted the project; run `bosun trust`, then import again")
             }
             (SourceOwner::Project, PermissionEffect::Widens, TrustStatus::Changed) => {
-                Some("the project has changed since you trusted it; `bosun trust`, then import again")
+                Some("the project has changed since you trusted it; run `bosun trust`, then import again")
             }
             (SourceOwner::OutsideTrust, PermissionEffect::Widens, _) => {
-                Some("a file of the project may not decide this; write it into your own settings if you want it")
+                Some("a project's file may not set this; add it to your own settings if you want it")
             }
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::product_file::{JsonTable, ProductFile};
 use super::survey::ImportSurvey;
 
-/// The text of a key; tells if it is something else.
+/// The string value of a key; reports any other value.
 pub(super) fn text<'a>(
     survey: &mut ImportSurvey<'_>,
     source: &ProductFile,
@@ -15,11 +15,11 @@ pub(super) fn text<'a>(
     match table.get(key)? {
         Value::Null => None,
         Value::String(text) => Some(text),
-        _other => wrong(survey, source, key, "a text"),
+        _other => wrong(survey, source, key, "a string"),
     }
 }
 
-/// The texts of a list; tells of a list that is none, and of entries that are no texts.
+/// The strings in a list; reports any other value, and entries that are not strings.
 pub(super) fn texts<'a>(
     survey: &mut ImportSurvey<'_>,
     source: &ProductFile,
@@ -28,18 +28,18 @@ pub(super) fn texts<'a>(
 ) -> Vec<&'a str> {
     let Some(Value::Array(list)) = table.get(key).filter(|value| !value.is_null()) else {
         if table.get(key).is_some_and(|value| !value.is_null()) {
-            let _told: Option<()> = wrong(survey, source, key, "a list of texts");
+            let _reported: Option<()> = wrong(survey, source, key, "a list of strings");
         }
         return Vec::new();
     };
     let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     if texts.len() < list.len() {
-        let _told: Option<()> = wrong(survey, source, key, "a list of texts only");
+        let _reported: Option<()> = wrong(survey, source, key, "a list of strings only");
     }
     texts
 }
 
-/// The table of a key; tells if it is something else.
+/// The table value of a key; reports any other value.
 pub(super) fn table<'a>(
     survey: &mut ImportSurvey<'_>,
     source: &ProductFile,
@@ -53,14 +53,14 @@ pub(super) fn table<'a>(
     }
 }
 
-/// Tells of a value of the wrong type, without showing it.
+/// Reports a value of the wrong type, without showing it.
 fn wrong<T>(survey: &mut ImportSurvey<'_>, source: &ProductFile, key: &str, wanted: &str) -> Option<T> {
     let at = source.line(key).map(|line| format!("line {line}: ")).unwrap_or_default();
     survey.invalid(&source.path, key, format!("{at}it must be {wanted}; correct or remove it"));
     None
 }
 
-/// The names of a table's keys, for telling them.
+/// The names of a table's keys, for messages.
 pub(super) fn names(table: &JsonTable) -> String {
     const SHOWN: usize = 8;
     let mut names: Vec<&str> = table.keys().take(SHOWN).map(String::as_str).collect();
@@ -70,21 +70,21 @@ pub(super) fn names(table: &JsonTable) -> String {
     names.join(", ")
 }
 
-/// A model as Bosun names it; says why it has no name here.
+/// Converts a product's model name to Bosun's, or returns why it cannot.
 pub(super) fn model(name: &str) -> Result<String, &'static str> {
-    // What stands in brackets is the length of the window.
+    // Brackets contain the size of the context window.
     let name = name.split_once('[').map_or(name, |(name, _)| name).trim();
     match name {
         "sonnet" | "opus" | "haiku" => Ok(name.to_owned()),
         "" | "default" | "auto" | "best" | "opusplan" => {
-            Err("it is a choice of the other product; choose a model with `bosun models`")
+            Err("the other product chooses the model; choose one with `bosun models`")
         }
         name if name.contains(['/', ':']) => {
-            Err("it is asked at a provider that Bosun does not know; describe it under [providers] in config.toml")
+            Err("Bosun does not know its provider; describe it under [providers] in config.toml")
         }
         name if name.starts_with("claude-") => Ok(format!("anthropic/{}", name.replace('.', "-"))),
         name if is_of_openai(name) => Ok(format!("openai/{name}")),
-        _other => Err("its provider is not known; choose a model with `bosun models`"),
+        _other => Err("its provider is unknown; choose a model with `bosun models`"),
     }
 }
 
@@ -93,13 +93,13 @@ fn is_of_openai(name: &str) -> bool {
     name.starts_with("gpt-") || name.starts_with("codex-") || numbered
 }
 
-/// A list of servers that are not started by this version.
-pub(super) const NO_SERVERS: &str = "MCP servers of files are not started by this version";
+/// Why MCP servers are not imported.
+pub(super) const NO_SERVERS: &str = "this version does not start MCP servers from files";
 
-/// Why sessions stay where they are.
+/// Why sessions are not imported.
 pub(super) const NO_SESSIONS: &str = "sessions of other products cannot be imported yet";
 
-/// Why what a product remembers stays where it is.
+/// Why memories are not imported.
 pub(super) const NO_MEMORY: &str = "memories of other products cannot be imported yet";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Writes what was found to Bosun's own files.
+//! Writes findings to Bosun's own files.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -10,13 +10,13 @@ use super::finding::{ImportChange, ImportContent, ImportFinding, ImportOutcome};
 use crate::edit::{self, KeyPath, SettingsEntry};
 use crate::read::ConfigError;
 
-/// Most bytes of one file that is copied, and most files of a folder.
+/// Limits of copies: bytes per file, files per folder, nesting depth.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 const FILES: usize = 500;
 const MAX_DEPTH: usize = 8;
 
-/// Writes everything that becomes something: each file of settings at once, then the copies. Whoever calls this keeps
-/// other writers away. The errors are of files that could not be written; the others are.
+/// Makes the copies, then updates each settings file in one step. The caller must exclude other writers. Returns an
+/// error for each file that could not be written; the others are written.
 pub fn write(findings: &[ImportFinding]) -> Vec<ConfigError> {
     let changes: Vec<&ImportChange> = findings
         .iter()
@@ -56,7 +56,7 @@ fn copy_file(from: &Path, into: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Copies a folder beside its place and moves it there whole. Links are not followed.
+/// Copies a folder next to its target, then moves it there in one step. Links are not followed.
 fn copy_folder(from: &Path, into: &Path) -> io::Result<()> {
     let parent = into.parent().ok_or(io::ErrorKind::InvalidInput)?;
     make_folder(parent)?;
@@ -81,7 +81,7 @@ fn copy_below(from: &Path, into: &Path, deep: usize, left: &mut usize) -> io::Re
             copy_below(&entry, &into.join(&name), deep - 1, left)?;
         } else if kind.is_file() {
             copy_file(&entry, &into.join(&name))?;
-            // Scripts of a skill stay programs.
+            // Keep a skill's scripts executable.
             fs::set_permissions(into.join(&name), kind.permissions())?;
         }
     }

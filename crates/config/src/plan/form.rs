@@ -1,4 +1,4 @@
-//! The form of a plan as a JSON Schema, for editors. Reading does not go through it: it says more of what is wrong.
+//! The format of a plan as a JSON Schema, for editors. The reader does not use it, since its own messages are better.
 
 #![expect(dead_code, reason = "the fields are there for the schema that is derived from them")]
 
@@ -17,46 +17,46 @@ pub fn plan_schema() -> Value {
 #[derive(JsonSchema)]
 #[schemars(title = "Bosun plan", deny_unknown_fields)]
 struct PlanForm {
-    /// What it is all for.
+    /// The goal of the plan.
     #[schemars(length(min = 1))]
     goal: Option<String>,
-    /// What it may take.
+    /// Limits of the fleet.
     limits: Option<LimitsForm>,
-    /// Whether each worker has a checkout of its own, whose work is merged at the end.
+    /// Whether each worker has its own checkout, whose work is merged at the end.
     isolation: Option<IsolationForm>,
     /// A shell command that must exit with code 0 after each merge.
     #[schemars(length(min = 1))]
     merge_check: Option<String>,
-    /// Whether the main agent looks at the result and may plan anew.
+    /// Whether the main agent reviews the result and may revise the plan.
     validate: Option<bool>,
-    /// How often it may.
+    /// Maximum number of such reviews.
     #[schemars(range(min = 1, max = 100))]
     rounds: Option<u32>,
-    /// What todos have that do not say otherwise.
+    /// Defaults for todos.
     defaults: Option<DefaultsForm>,
-    /// What is to be done.
+    /// The work to be done.
     #[schemars(length(min = 1, max = 50_000))]
     todos: Vec<TodoForm>,
 }
 
-/// What a plan may take.
+/// Limits of the fleet.
 #[derive(JsonSchema)]
 #[schemars(rename = "Limits", deny_unknown_fields)]
 struct LimitsForm {
-    /// Most todos that are worked on at once.
+    /// Maximum number of todos worked on at once.
     #[schemars(range(min = 1, max = 4096))]
     parallel: Option<u32>,
-    /// How often a todo is tried again after a failure.
+    /// How often a todo is retried after a failure.
     #[schemars(range(min = 0, max = 100))]
     retries: Option<u32>,
-    /// Most US dollars that all of it may cost.
+    /// Maximum cost in US dollars.
     #[schemars(range(min = 0))]
     budget_usd: Option<f64>,
-    /// How long all of it may take, such as 30m; a number is one of seconds.
+    /// Maximum duration, such as 30m; a number is in seconds.
     timeout: Option<TimeForm>,
 }
 
-/// A time such as 30s, 10m or 2h, or a number of seconds.
+/// A duration such as 30s, 10m or 2h, or a number of seconds.
 #[derive(JsonSchema)]
 #[schemars(rename = "Time", untagged)]
 enum TimeForm {
@@ -74,14 +74,14 @@ enum IsolationForm {
     None,
 }
 
-/// What todos have that do not say otherwise.
+/// Defaults for todos.
 #[derive(JsonSchema)]
 #[schemars(rename = "Defaults", deny_unknown_fields)]
 struct DefaultsForm {
-    /// The agent that does them.
+    /// The agent that works on them.
     #[schemars(length(min = 1, max = 200))]
     agent: Option<String>,
-    /// The model that it is run with.
+    /// The model that the agent uses.
     #[schemars(length(min = 1, max = 200))]
     model: Option<String>,
 }
@@ -90,27 +90,27 @@ struct DefaultsForm {
 #[derive(JsonSchema)]
 #[schemars(rename = "Todo", deny_unknown_fields)]
 struct TodoForm {
-    /// Its id, which no other todo has.
+    /// Its id, unique in the plan.
     #[schemars(length(min = 1, max = 100))]
     id: String,
-    /// What is to be done, in one line.
+    /// The work to be done, in one line.
     #[schemars(length(min = 1, max = 500))]
     title: String,
-    /// What whoever does it must know.
+    /// Details for the worker.
     #[schemars(length(min = 1))]
     description: Option<String>,
     /// The todos that must be done first.
     depends_on: Option<TextOrList>,
-    /// The agent that does it.
+    /// The agent that works on it.
     #[schemars(length(min = 1, max = 200))]
     agent: Option<String>,
     /// The same as `agent`.
     #[schemars(length(min = 1, max = 200))]
     agent_type: Option<String>,
-    /// The model that it is run with.
+    /// The model that the agent uses.
     #[schemars(length(min = 1, max = 200))]
     model: Option<String>,
-    /// Patterns of the files that it reads and changes: it is done again only when one of these changed.
+    /// Patterns of the files that it reads and changes: it is done again only if one of them changes.
     files: Option<TextOrList>,
     /// A shell command that must exit with code 0 when it is done.
     #[schemars(length(min = 1))]
@@ -119,7 +119,7 @@ struct TodoForm {
     expects: Option<Map<String, Value>>,
 }
 
-/// A list of texts, or one.
+/// A list of strings, or one string.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum TextOrList {

@@ -1,18 +1,18 @@
-//! The keys of one table of a plan: each is taken once, and what nobody took is unknown.
+//! The keys of one table of a plan: each is taken once, and those left over are unknown.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::{DefinitionProblem, DocumentNode, FilePosition, NodeValue, nearest};
 
-/// A value and its place in the file.
+/// A value and its position in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Located<T> {
     pub(super) value: T,
     pub(super) at: Option<FilePosition>,
 }
 
-/// What is wrong with a plan so far.
+/// The problems found in a plan so far.
 #[derive(Debug)]
 pub(super) struct PlanProblems {
     pub(super) file: PathBuf,
@@ -24,14 +24,14 @@ impl PlanProblems {
         PlanProblems { file: file.to_owned(), problems: Vec::new() }
     }
 
-    pub(super) fn error(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
-        self.problems.push(DefinitionProblem::error(&self.file, words, remedy).at(at));
+    pub(super) fn error(&mut self, at: Option<FilePosition>, message: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(DefinitionProblem::error(&self.file, message, remedy).at(at));
     }
 }
 
 /// The keys of a table.
 pub(super) struct PlanKeys<'a> {
-    /// Says of which table the problems speak.
+    /// Prefix of messages that names the table.
     of: String,
     at: Option<FilePosition>,
     entries: Vec<(Located<String>, DocumentNode)>,
@@ -39,7 +39,7 @@ pub(super) struct PlanKeys<'a> {
 }
 
 impl<'a> PlanKeys<'a> {
-    /// Takes a table apart; anything else is a problem, and has no keys.
+    /// Splits a table into entries; reports any other value, which has no keys.
     pub(super) fn new(of: impl Into<String>, node: DocumentNode, report: &'a mut PlanProblems) -> PlanKeys<'a> {
         let mut keys = PlanKeys { of: of.into(), at: node.at, entries: Vec::new(), report };
         match node.value {
@@ -52,42 +52,42 @@ impl<'a> PlanKeys<'a> {
         keys
     }
 
-    /// Where the table stands.
+    /// The table's position.
     pub(super) fn at(&self) -> Option<FilePosition> {
         self.at
     }
 
-    /// Names the table by what was found in it.
-    pub(super) fn call(&mut self, of: String) {
+    /// Sets the prefix of messages.
+    pub(super) fn set_prefix(&mut self, of: String) {
         self.of = of;
     }
 
-    /// Takes a key; without a value it says nothing, which is a mistake.
+    /// Takes a key. A key without a value is an error.
     pub(super) fn take(&mut self, key: &str) -> Option<DocumentNode> {
         let place = self.entries.iter().position(|(known, _)| known.value == key)?;
         let (known, node) = self.entries.swap_remove(place);
         let node = DocumentNode { at: node.at.or(known.at), ..node };
         if node.value == NodeValue::Nothing {
-            self.error(node.at, format!("`{key}` says nothing"), "give it a value, or leave it out");
+            self.error(node.at, format!("`{key}` has no value"), "give it a value, or leave it out");
             return None;
         }
         Some(node)
     }
 
-    /// Takes a text of at most so many bytes. A number is what people meant as one.
+    /// Takes a string of at most `most` bytes. A number counts as one.
     pub(super) fn text(&mut self, key: &str, most: usize) -> Option<Located<String>> {
         let node = self.take(key)?;
         let value = match node.value {
             NodeValue::Text(text) => text,
             NodeValue::Number(number) => number.to_string(),
             other => {
-                self.wrong_key(node.at, key, &other, "a text");
+                self.wrong_key(node.at, key, &other, "a string");
                 return None;
             }
         };
         if value.len() > most {
-            let words = format!("`{key}` has {} bytes, and at most {most} are taken", value.len());
-            self.error(node.at, words, "shorten it; a file that agents read can hold the rest");
+            let message = format!("`{key}` has {} bytes; the limit is {most}", value.len());
+            self.error(node.at, message, "shorten it; put the rest into a file for agents to read");
             return None;
         }
         if value.trim().is_empty() {
@@ -97,7 +97,7 @@ impl<'a> PlanKeys<'a> {
         Some(Located { value, at: node.at })
     }
 
-    /// Takes a list of texts, or one text.
+    /// Takes a list of strings, or one string.
     pub(super) fn texts(&mut self, key: &str) -> Vec<Located<String>> {
         let Some(node) = self.take(key) else { return Vec::new() };
         let items = match node.value {
@@ -110,7 +110,7 @@ impl<'a> PlanKeys<'a> {
             match item.value {
                 NodeValue::Text(value) => texts.push(Located { value, at }),
                 NodeValue::Number(number) => texts.push(Located { value: number.to_string(), at }),
-                other => self.wrong_key(at, key, &other, "a list of texts"),
+                other => self.wrong_key(at, key, &other, "a list of strings"),
             }
         }
         texts
@@ -128,7 +128,7 @@ impl<'a> PlanKeys<'a> {
         }
     }
 
-    /// Takes a whole number of this range.
+    /// Takes a whole number in this range.
     pub(super) fn count(&mut self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
         let node = self.take(key)?;
         let number = match &node.value {
@@ -145,40 +145,40 @@ impl<'a> PlanKeys<'a> {
         number
     }
 
-    /// Takes a number or a text and reads it with `read`, whose words say what is wrong.
+    /// Takes a number or a string and parses it with `read`, whose error is the message.
     pub(super) fn read<T>(&mut self, key: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
         let text = self.text(key, super::lengths::WORD)?;
         match read(text.value.trim()) {
             Ok(value) => Some(value),
-            Err(words) => {
-                self.error(text.at, words, format!("correct `{key}`"));
+            Err(message) => {
+                self.error(text.at, message, format!("correct `{key}`"));
                 None
             }
         }
     }
 
-    /// Says of every key that nobody took that it is unknown.
+    /// Reports the remaining keys as unknown or duplicate.
     pub(super) fn finish(mut self, known: &[&str]) {
         for (key, _) in std::mem::take(&mut self.entries) {
             if known.contains(&key.value.as_str()) {
-                self.error(key.at, format!("the key `{}` is here twice", key.value), "remove one");
+                self.error(key.at, format!("duplicate key `{}`", key.value), "remove one");
                 continue;
             }
             let remedy = match nearest(&key.value, known) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are: {}", known.join(", ")),
+                None => format!("known keys: {}", known.join(", ")),
             };
-            self.error(key.at, format!("the key `{}` is unknown", key.value), remedy);
+            self.error(key.at, format!("unknown key `{}`", key.value), remedy);
         }
     }
 
-    pub(super) fn error(&mut self, at: Option<FilePosition>, words: impl Into<String>, remedy: impl Into<String>) {
-        let words = format!("{}{}", self.of, words.into());
-        self.report.error(at, words, remedy);
+    pub(super) fn error(&mut self, at: Option<FilePosition>, message: impl Into<String>, remedy: impl Into<String>) {
+        let message = format!("{}{}", self.of, message.into());
+        self.report.error(at, message, remedy);
     }
 
     fn wrong(&mut self, at: Option<FilePosition>, value: &NodeValue, wanted: &str) {
-        self.error(at, format!("{} stands where a table belongs", value.kind()), format!("write {wanted}"));
+        self.error(at, format!("expected a table, found {}", value.kind()), format!("write {wanted}"));
     }
 
     fn wrong_key(&mut self, at: Option<FilePosition>, key: &str, value: &NodeValue, wanted: &str) {

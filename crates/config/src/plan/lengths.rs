@@ -1,29 +1,29 @@
-//! How long a plan and its parts may be. A plan is text from anywhere, and most of it is told to models.
+//! Maximum lengths of a plan and its parts, in bytes. A plan is untrusted text, and most of it is sent to models.
 
-/// Most bytes of a plan.
+/// A plan.
 pub(super) const PLAN: u64 = 16 << 20;
 
-/// Most todos of a plan.
+/// Maximum number of todos in a plan.
 pub(super) const TODOS: usize = 50_000;
 
-/// Most bytes of an id.
+/// An id.
 pub(super) const ID: usize = 100;
 
-/// Most bytes of a title.
+/// A title.
 pub(super) const TITLE: usize = 500;
 
-/// Most bytes of what a worker is told beyond the title, and of a goal.
+/// A description or a goal.
 pub(super) const DESCRIPTION: usize = 64 << 10;
 
-/// Most bytes of a command.
+/// A command.
 pub(super) const COMMAND: usize = 8 << 10;
 
-/// Most bytes of a name, an amount or a time.
+/// A name, an amount or a time.
 pub(super) const WORD: usize = 200;
 
-/// Most patterns of one todo, and most bytes of one.
+/// Maximum number of patterns of one todo, and the length of each.
 pub(super) const PATTERNS: usize = 100;
 pub(super) const PATTERN: usize = 500;
 
-/// Most bytes of a schema.
+/// A schema.
 pub(super) const SCHEMA: usize = 64 << 10;

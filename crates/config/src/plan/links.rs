@@ -1,4 +1,4 @@
-//! How todos name each other: every id once, every dependency there, nobody waiting for itself.
+//! Checks ids and dependencies: ids are unique, dependencies exist, and there are no cycles.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::shape::PlanGraph;
 use super::todo::TodoPositions;
 use crate::catalog::{FilePosition, nearest};
 
-/// Most wrong dependencies for which the one that was probably meant is looked for.
+/// Maximum number of unknown dependencies for which the nearest id is suggested.
 const MAX_SUGGESTIONS: usize = 20;
 
-/// Tells what is wrong with the ids and dependencies of a plan.
+/// Reports problems with the ids and dependencies of a plan.
 pub(super) fn check(todos: &[Todo], places: &[TodoPositions], report: &mut PlanProblems) {
     let first = unique(todos, places, report);
     known(todos, places, &first, report);
@@ -38,7 +38,7 @@ fn unique<'a>(
             None => drop(first.insert(&todo.id, places.id)),
             Some(at) => {
                 let line = at.map_or_else(String::new, |at| format!(", first in line {}", at.line));
-                report.error(places.id, format!("the id `{}` is here twice{line}", todo.id), "give one another id");
+                report.error(places.id, format!("duplicate id `{}`{line}", todo.id), "give one another id");
             }
         }
     }
@@ -54,18 +54,18 @@ fn known(
     let names: Vec<&str> = first.keys().map(|id| id.0.as_str()).collect();
     let mut suggested = 0;
     for (todo, places) in todos.iter().zip(places) {
-        for (above, at) in todo.depends_on.iter().zip(&places.depends_on) {
-            if first.contains_key(above) {
+        for (dependency, at) in todo.depends_on.iter().zip(&places.depends_on) {
+            if first.contains_key(dependency) {
                 continue;
             }
-            // Looking through all ids for each of thousands of mistakes would take minutes.
-            let near = (suggested < MAX_SUGGESTIONS).then(|| nearest(&above.0, &names)).flatten();
+            // Searching all ids for each of thousands of errors would take minutes.
+            let near = (suggested < MAX_SUGGESTIONS).then(|| nearest(&dependency.0, &names)).flatten();
             suggested += 1;
             let remedy = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "name a todo of this plan, or add it".to_owned(),
             };
-            report.error(*at, format!("todo `{}`: it depends on `{above}`, which is not there", todo.id), remedy);
+            report.error(*at, format!("todo `{}`: it depends on `{dependency}`, which is missing", todo.id), remedy);
         }
     }
 }

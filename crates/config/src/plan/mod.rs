@@ -1,7 +1,7 @@
-//! Plan files: the todos of a fleet, what they depend on, who does them, and how each is checked.
+//! Plan files: the todos of a fleet, with their dependencies, agents and checks.
 //!
-//! A plan is read whole or not at all, and everything that is wrong with it is said at once. What depends on the machine
-//! (which agents, models, patterns and schemas can be used) is asked of a [`PlanChecker`].
+//! A plan is read completely or not at all, and all its problems are reported at once. A [`PlanChecker`] checks what
+//! depends on the machine: which agents, models, patterns and schemas can be used.
 
 mod check;
 mod form;

@@ -1,4 +1,4 @@
-//! A plan, read from a file.
+//! Reads a plan from a file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,53 +19,53 @@ pub(super) const KEYS: [&str; 8] =
 pub(super) const LIMITS: [&str; 4] = ["parallel", "retries", "budget_usd", "timeout"];
 pub(super) const DEFAULTS: [&str; 2] = ["agent", "model"];
 
-/// Most todos at once, most retries of one, and most rounds of validation.
+/// Maximum number of todos at once, retries of a todo, and validation rounds.
 const MAX_PARALLEL: u32 = 4_096;
 const MAX_RETRIES: u32 = 100;
 const MAX_ROUNDS: u32 = 100;
 
-/// How often a todo is tried again, and how many rounds there are, where the plan does not say.
+/// Default number of retries of a todo and of validation rounds.
 const DEFAULT_RETRIES: u32 = 1;
 const DEFAULT_ROUNDS: u32 = 3;
 
-/// A plan: the todos of a fleet and how it works through them.
+/// A plan: the todos of a fleet and its configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FleetPlan {
-    /// Where it was read from.
+    /// Its file.
     pub file: PathBuf,
-    /// What it is all for.
+    /// Its goal.
     pub goal: Option<String>,
-    /// What it may take.
+    /// Its limits.
     pub limits: PlanLimits,
-    /// Whether each worker has a checkout of its own, if the plan says.
+    /// Whether each worker has its own checkout, if stated.
     pub isolated: Option<bool>,
     /// A shell command that must exit with code 0 after each merge.
     pub merge_check: Option<String>,
-    /// How often the main agent looks at the result and may plan anew.
+    /// How often the main agent reviews the result and may revise the plan.
     pub rounds: u32,
-    /// The todos, in the order of writing, with the defaults that hold for them.
+    /// The todos, in file order, with defaults filled in.
     pub todos: Vec<Todo>,
-    /// Where the parts of each todo stand.
+    /// The positions of each todo's parts.
     pub(super) places: Vec<TodoPositions>,
 }
 
-/// What a plan may take; what it does not say is as elsewhere.
+/// The limits of a plan. A limit that it does not set comes from the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlanLimits {
-    /// Most todos that are worked on at once.
+    /// Maximum number of todos worked on at once.
     pub parallel: Option<u32>,
-    /// How often a todo is tried again after a failure.
+    /// How often a todo is retried after a failure.
     pub retries: Option<u32>,
-    /// Most millionths of a US dollar that all of it may cost.
+    /// Maximum cost in millionths of a US dollar.
     pub budget_usd: Option<u64>,
-    /// How long all of it may take.
+    /// Maximum duration.
     pub timeout: Option<Duration>,
 }
 
 impl FleetPlan {
-    /// Reads a plan; says everything that is wrong with it.
+    /// Reads a plan; returns all its problems on failure.
     pub fn read(file: &Path) -> Result<FleetPlan, Vec<DefinitionProblem>> {
-        let refuse = |words: String, remedy: &str| Err(vec![DefinitionProblem::error(file, words, remedy)]);
+        let refuse = |message: String, remedy: &str| Err(vec![DefinitionProblem::error(file, message, remedy)]);
         match host::read_plain(file, PLAN) {
             Ok(Some(bytes)) => match String::from_utf8(bytes) {
                 Ok(text) => FleetPlan::parse(file, &text),
@@ -76,7 +76,7 @@ impl FleetPlan {
         }
     }
 
-    /// Reads a plan out of a text, YAML or JSON; problems call it `file`.
+    /// Parses a plan from YAML or JSON; problems name `file`.
     pub fn parse(file: &Path, text: &str) -> Result<FleetPlan, Vec<DefinitionProblem>> {
         let mut report = PlanProblems::new(file);
         let plan = document(text, &mut report).map(|node| table(node, &mut report));
@@ -86,8 +86,8 @@ impl FleetPlan {
         }
     }
 
-    /// The terms of a fleet that works through this plan.
-    pub fn terms(&self) -> FleetConfig {
+    /// The configuration of a fleet that works through this plan.
+    pub fn fleet_config(&self) -> FleetConfig {
         let file = self.file.display().to_string();
         FleetConfig {
             goal: self.goal.clone().unwrap_or_else(|| file.clone()),
@@ -103,7 +103,7 @@ impl FleetPlan {
         }
     }
 
-    /// How the todos stand to each other.
+    /// The plan's dependency structure.
     pub fn shape(&self) -> PlanShape {
         let none = PlanShape { layers: Vec::new(), longest: Vec::new() };
         PlanGraph::new(&self.todos).shape(&self.todos).unwrap_or(none)
@@ -120,8 +120,8 @@ fn document(text: &str, report: &mut PlanProblems) -> Option<DocumentNode> {
         Err(error) => {
             let at = error.location().map(|at| FilePosition { line: at.line(), column: at.column() });
             let line = at.and_then(|at| text.lines().nth(at.line.saturating_sub(1) as usize));
-            let (words, remedy) = describe_yaml_error(&error, "plan", line);
-            report.error(at, words, remedy);
+            let (message, remedy) = describe_yaml_error(&error, "plan", line);
+            report.error(at, message, remedy);
             None
         }
     }
@@ -149,12 +149,12 @@ fn table(node: DocumentNode, report: &mut PlanProblems) -> FleetPlan {
 }
 
 fn isolation(keys: &mut PlanKeys<'_>) -> Option<bool> {
-    let word = keys.text("isolation", WORD)?;
-    match word.value.as_str() {
+    let isolation = keys.text("isolation", WORD)?;
+    match isolation.value.as_str() {
         "worktree" => Some(true),
         "none" => Some(false),
         other => {
-            keys.error(word.at, format!("`isolation` is `{other}`"), "write `worktree` or `none`");
+            keys.error(isolation.at, format!("`isolation` is `{other}`"), "write `worktree` or `none`");
             None
         }
     }
@@ -175,8 +175,8 @@ fn todos(keys: &mut PlanKeys<'_>) -> Vec<DocumentNode> {
             Vec::new()
         }
         NodeValue::List(list) if list.len() > TODOS => {
-            let words = format!("there are {} todos, and at most {TODOS} are taken", list.len());
-            keys.error(node.at, words, "split the plan");
+            let message = format!("there are {} todos; the limit is {TODOS}", list.len());
+            keys.error(node.at, message, "split the plan");
             Vec::new()
         }
         NodeValue::List(list) => list,
@@ -201,7 +201,7 @@ fn limits_of(node: DocumentNode, report: &mut PlanProblems) -> PlanLimits {
 
 fn some_time(text: &str) -> Result<Duration, String> {
     match parse_time(text)? {
-        Duration::ZERO => Err("a time of nothing is too short".into()),
+        Duration::ZERO => Err("the time must be more than 0".into()),
         time => Ok(time),
     }
 }

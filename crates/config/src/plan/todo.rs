@@ -13,14 +13,14 @@ use crate::catalog::{DocumentNode, FilePosition};
 pub(super) const KEYS: [&str; 10] =
     ["id", "title", "description", "depends_on", "agent", "agent_type", "model", "files", "check", "expects"];
 
-/// What todos have that do not say otherwise.
+/// Defaults for todos.
 #[derive(Debug, Default)]
 pub(super) struct TodoDefaults {
     pub(super) agent: Option<Located<String>>,
     pub(super) model: Option<Located<String>>,
 }
 
-/// Where the parts of a todo stand that are looked at later.
+/// The positions of the parts of a todo that are checked later.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TodoPositions {
     pub(super) id: Option<FilePosition>,
@@ -31,7 +31,7 @@ pub(super) struct TodoPositions {
     pub(super) expects: Option<Located<Value>>,
 }
 
-/// Reads one todo; what is wrong with it goes to the report, and none is given back if it cannot be named.
+/// Reads one todo and adds its problems to the report; returns `None` if it has no valid id.
 pub(super) fn read(
     number: usize,
     node: DocumentNode,
@@ -42,7 +42,7 @@ pub(super) fn read(
     let at = keys.at();
     let id = id(&mut keys);
     if let Some(id) = &id {
-        keys.call(format!("todo `{}`: ", id.value));
+        keys.set_prefix(format!("todo `{}`: ", id.value));
     }
     let title = title(&mut keys);
     let description = keys.text("description", DESCRIPTION).map(|text| text.value.trim_end().to_owned());
@@ -68,7 +68,7 @@ pub(super) fn read(
     Some((todo, places))
 }
 
-/// Each text once, and where it stands.
+/// Removes duplicates, and splits texts from positions.
 fn split(texts: Vec<Located<String>>) -> (Vec<String>, Vec<Option<FilePosition>>) {
     let mut seen = BTreeSet::new();
     let texts = texts.into_iter().map(|text| (text.value.trim().to_owned(), text.at));
@@ -76,18 +76,18 @@ fn split(texts: Vec<Located<String>>) -> (Vec<String>, Vec<Option<FilePosition>>
 }
 
 fn id(keys: &mut PlanKeys<'_>) -> Option<Located<String>> {
-    let id = needed(keys, "id", ID, "a short one that no other todo has")?;
+    let id = required_text(keys, "id", ID, "a short name that is unique in the plan")?;
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':');
     if !id.value.chars().all(fits) {
-        let words = format!("`{}` cannot be an id", id.value);
-        keys.error(id.at, words, "use letters, digits, `-`, `_`, `.`, `/` and `:`");
+        let message = format!("`{}` is not an id", id.value);
+        keys.error(id.at, message, "use letters, digits, `-`, `_`, `.`, `/` and `:`");
         return None;
     }
     Some(id)
 }
 
 fn title(keys: &mut PlanKeys<'_>) -> Option<String> {
-    let title = needed(keys, "title", TITLE, "what is to be done, in one line")?;
+    let title = required_text(keys, "title", TITLE, "the work to be done, in one line")?;
     let value = title.value.trim().to_owned();
     if value.contains('\n') {
         keys.error(title.at, "`title` has several lines", "keep the first, and put the rest into `description`");
@@ -95,11 +95,11 @@ fn title(keys: &mut PlanKeys<'_>) -> Option<String> {
     Some(value)
 }
 
-/// A text that every todo has.
-fn needed(keys: &mut PlanKeys<'_>, key: &str, most: usize, what: &str) -> Option<Located<String>> {
+/// Takes a required string.
+fn required_text(keys: &mut PlanKeys<'_>, key: &str, most: usize, what: &str) -> Option<Located<String>> {
     let before = keys.report.problems.len();
     let text = keys.text(key, most);
-    // One that is there and unusable has been told of.
+    // An unusable value has already been reported.
     if text.is_none() && keys.report.problems.len() == before {
         let at = keys.at();
         keys.error(at, format!("it has no `{key}`"), format!("add `{key}`: {what}"));
@@ -110,7 +110,7 @@ fn needed(keys: &mut PlanKeys<'_>, key: &str, most: usize, what: &str) -> Option
 fn agent(keys: &mut PlanKeys<'_>) -> Option<Located<String>> {
     let (agent, also) = (keys.text("agent", WORD), keys.text("agent_type", WORD));
     if let (Some(_), Some(also)) = (&agent, &also) {
-        keys.error(also.at, "`agent_type` says again what `agent` says", "remove one");
+        keys.error(also.at, "`agent_type` repeats `agent`", "remove one");
     }
     agent.or(also)
 }
@@ -137,7 +137,7 @@ fn expects(keys: &mut PlanKeys<'_>) -> Option<Located<Value>> {
         return None;
     }
     if value.to_string().len() > SCHEMA {
-        keys.error(at, format!("`expects` has more than {SCHEMA} bytes"), "ask for less");
+        keys.error(at, format!("`expects` has more than {SCHEMA} bytes"), "shorten the schema");
         return None;
     }
     Some(Located { value, at })

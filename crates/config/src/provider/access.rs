@@ -1,4 +1,4 @@
-//! The way to every model: what the user's file, the environment and Bosun itself know of the providers.
+//! Access to models, from the settings, the environment and the built-in providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,87 +14,87 @@ use crate::Env;
 use crate::file::EnvironmentSettings;
 use crate::variables::HiddenVariables;
 
-/// The way to every model, and what has to stay hidden on it.
+/// Access to models, and the secrets that must stay hidden.
 #[derive(Debug, Clone)]
 pub struct ModelAccess {
-    /// Every place that models can be asked at.
+    /// All providers.
     pub providers: Providers,
-    /// The keys, which must never be written anywhere.
+    /// The keys, which must never be written.
     pub secrets: Vec<Secret>,
-    /// What started programs get of the environment: no key is in it.
+    /// The environment of started programs, without keys.
     pub programs: Vec<(OsString, OsString)>,
-    /// The built-in servers of local models that are looked for on this machine.
+    /// The built-in local model servers to look for on this machine.
     pub local: Vec<String>,
 }
 
-/// What files say of providers, by name.
+/// Provider settings, by name.
 pub(crate) type ProviderTable = BTreeMap<String, ProviderFile>;
 
-/// What settings say.
+/// Settings that affect providers.
 #[derive(Clone, Copy)]
 pub(crate) struct ProviderSources<'a> {
-    /// Of providers.
+    /// Provider settings.
     pub(crate) file: &'a ProviderTable,
-    /// Those whose address stands above what the environment says.
+    /// The providers whose address overrides the environment.
     pub(crate) pinned_providers: &'a BTreeSet<String>,
-    /// Of variables, strongest first.
+    /// Environment settings, strongest first.
     pub(crate) environment: &'a [EnvironmentSettings],
-    /// A variable that holds another key than a provider's.
+    /// A variable with a key that is not a provider's.
     pub(crate) token: Option<&'a str>,
 }
 
-/// Fails unless every provider of a file could be asked.
+/// Fails unless every provider in a file is valid.
 pub(crate) fn check(file: &ProviderTable) -> Result<(), ProviderError> {
     let sources = ProviderSources { file, pinned_providers: &BTreeSet::new(), environment: &[], token: None };
     open_access(sources, HttpTimeouts::default(), &Env::default()).map(|_access| ())
 }
 
-/// Where the environment moves providers: the variable, the provider, and its address.
+/// Providers that the environment relocates: the variable, the provider, and its address.
 pub(crate) fn relocated(env: &Env) -> impl Iterator<Item = (&'static str, &'static str, String)> {
     BUILT_IN.iter().filter_map(|known| Some((known.variable?, known.name, known.relocated(env)?)))
 }
 
-/// Puts together what is known.
+/// Resolves all providers.
 pub(crate) fn open_access(
     sources: ProviderSources<'_>,
-    patience: HttpTimeouts,
+    timeouts: HttpTimeouts,
     env: &Env,
 ) -> Result<ModelAccess, ProviderError> {
-    let ProviderSources { file, pinned_providers: placed, environment, token } = sources;
+    let ProviderSources { file, pinned_providers: pinned, environment, token } = sources;
     let names: BTreeSet<&str> =
         BUILT_IN.iter().map(|known| known.name).chain(file.keys().map(String::as_str)).collect();
-    let mut places = BTreeMap::new();
+    let mut by_name = BTreeMap::new();
     let (mut variables, mut local) = (BTreeSet::from_iter(token.map(str::to_owned)), Vec::new());
     for name in names {
-        let moved = if placed.contains(name) { None } else { relocated(env).find(|(_, moved, _)| *moved == name) };
+        let moved = if pinned.contains(name) { None } else { relocated(env).find(|(_, moved, _)| *moved == name) };
         let moved = moved.map(|(variable, _, url)| (variable, url));
-        let described = ResolvedProvider::new(name, file.get(name).cloned().unwrap_or_default(), moved)?;
-        variables.extend(described.key_env.clone());
-        if described.address.is_loopback() && BuiltInProvider::named(name).is_some_and(BuiltInProvider::is_local) {
+        let resolved = ResolvedProvider::new(name, file.get(name).cloned().unwrap_or_default(), moved)?;
+        variables.extend(resolved.key_env.clone());
+        if resolved.address.is_loopback() && BuiltInProvider::named(name).is_some_and(BuiltInProvider::is_local) {
             local.push(name.to_owned());
         }
-        places.insert(name.to_owned(), described.provider(env)?);
+        by_name.insert(name.to_owned(), resolved.provider(env)?);
     }
     let priced = BUILT_IN.iter().filter(|known| known.prices().is_some());
     let complete = priced.map(|known| known.name.to_owned()).collect();
     let keys = Env::keys(variables);
     let hidden = HiddenVariables { keys: &keys, settings: environment };
     Ok(ModelAccess {
-        providers: Providers { by_name: places, complete, route: env.route(), timeouts: patience },
+        providers: Providers { by_name, complete, route: env.route(), timeouts },
         secrets: env.secrets(&hidden),
         programs: env.for_programs(&hidden),
         local,
     })
 }
 
-/// What the environment holds that must not be written anywhere, whether or not every provider can be asked.
+/// Secrets in the environment, which must never be written. Does not depend on valid providers.
 pub(crate) fn secrets(sources: ProviderSources<'_>, env: &Env) -> Vec<Secret> {
     let named = sources.file.values().filter_map(|provider| provider.key_env.clone());
     let keys = Env::keys(named.chain(sources.token.map(str::to_owned)).collect());
     env.secrets(&HiddenVariables { keys: &keys, settings: sources.environment })
 }
 
-/// One provider with everything in place.
+/// A provider with defaults filled in.
 struct ResolvedProvider<'a> {
     name: &'a str,
     kind: ProviderKind,
@@ -104,11 +104,11 @@ struct ResolvedProvider<'a> {
 }
 
 impl ResolvedProvider<'_> {
-    /// `moved` is the variable that moves it, and where.
+    /// `relocated` is the variable that relocates it, and the address.
     fn new<'a>(
         name: &'a str,
         file: ProviderFile,
-        moved: Option<(&str, String)>,
+        relocated: Option<(&str, String)>,
     ) -> Result<ResolvedProvider<'a>, ProviderError> {
         let built_in = BuiltInProvider::named(name);
         let own = || name.to_owned();
@@ -120,7 +120,7 @@ impl ResolvedProvider<'_> {
         }
         let rest = file.over(built_in.map(BuiltInProvider::layer).unwrap_or_default());
         let kind = rest.kind.ok_or_else(|| ProviderError::NoKind { name: own() })?;
-        let (place, url) = match (moved, &rest.base_url) {
+        let (place, url) = match (relocated, &rest.base_url) {
             (Some((variable, url)), _) => (variable.to_owned(), url),
             (None, Some(url)) => (format!("providers.{name}.base-url"), url.clone()),
             (None, None) => return Err(ProviderError::NoAddress { name: own() }),
@@ -140,7 +140,7 @@ impl ResolvedProvider<'_> {
             ));
         }
         if kind == ProviderKind::Anthropic && address.url.ends_with("/v1") {
-            return Err(wrong("ends in /v1, which is added to it; leave that out"));
+            return Err(wrong("ends in /v1, which Bosun adds itself; leave it out"));
         }
         Ok(ResolvedProvider { name, kind, address, key_env, rest })
     }
@@ -172,7 +172,7 @@ impl ResolvedProvider<'_> {
     }
 }
 
-/// What is known of a model, where a file adds to what is known anyway.
+/// Merges a file's information about a model over the built-in one.
 fn listed(provider: &str, model: &str, file: &ModelFile, known: ModelListing) -> Result<ModelListing, ProviderError> {
     Ok(ModelListing {
         price: file.price(provider, model)?.or(known.price),

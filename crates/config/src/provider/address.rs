@@ -1,31 +1,31 @@
-//! Where a provider is.
+//! Addresses of providers.
 
 use std::net::Ipv6Addr;
 
 use url::{Host, Url};
 
-/// An address that requests can be sent below.
+/// A base address for requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProviderAddress {
-    /// As it was written, without slashes at its end.
+    /// As written, without trailing slashes.
     pub(super) url: String,
     loopback: bool,
     plain: bool,
 }
 
 impl ProviderAddress {
-    /// Reads an address; the error says what is wrong with it and repeats nothing of it.
+    /// Parses an address. The error does not repeat any part of it.
     pub(super) fn parse(text: &str) -> Result<ProviderAddress, &'static str> {
         let trimmed = text.trim().trim_end_matches('/');
         if !text.contains("://") {
             return Err("has no scheme; begin it with https://");
         }
         if trimmed.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err("has a space in it");
+            return Err("contains a space");
         }
         let url = Url::parse(trimmed).map_err(|_not_one| "is not an address such as https://host/v1")?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("holds a name or password; leave it out, and name the key's variable with key-env");
+            return Err("contains a user name or password; leave it out, and name the key's variable with key-env");
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err("has a query; leave out what follows the `?` or `#`");
@@ -49,20 +49,20 @@ impl ProviderAddress {
         self.loopback
     }
 
-    /// Whether others can read what is sent there.
+    /// Whether requests to it can be read on the network.
     pub(super) fn is_exposed(&self) -> bool {
         self.plain && !self.loopback
     }
 }
 
-/// The address that `OLLAMA_HOST` means: scheme, port and even the host may be missing, and the address that a server
-/// listens on everywhere is reached on this machine.
+/// The address that `OLLAMA_HOST` means. Scheme, port and host may be missing, and a wildcard address means this
+/// machine.
 pub(super) fn of_ollama(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("", host));
     let (authority, path) =
         rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, format!("/{path}")));
-    // An address of the sixth version may stand there without its brackets.
+    // An IPv6 address may be written without brackets.
     let bracketed = authority.parse::<Ipv6Addr>().map(|ip| format!("[{ip}]"));
     let authority = bracketed.as_deref().unwrap_or(authority);
     let has_port = |authority: &str| {

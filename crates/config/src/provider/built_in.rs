@@ -15,9 +15,9 @@ pub(super) struct BuiltInProvider {
     kind: ProviderKind,
     url: &'static str,
     key: Option<&'static str>,
-    /// Its model that is used where nobody chose one.
+    /// Its default model.
     pub(super) default: Option<&'static str>,
-    /// The variable that moves it elsewhere.
+    /// The variable that relocates it.
     pub(super) variable: Option<&'static str>,
 }
 
@@ -37,12 +37,12 @@ impl BuiltInProvider {
         BUILT_IN.iter().find(|built_in| built_in.name == name)
     }
 
-    /// Whether it is a server of the user's own, which asks for no key.
+    /// Whether it is a local server, which needs no key.
     pub(super) fn is_local(&self) -> bool {
         self.key.is_none()
     }
 
-    /// What it is unless a stronger layer says otherwise.
+    /// Its settings as the weakest layer.
     pub(super) fn layer(&self) -> ProviderFile {
         ProviderFile {
             kind: Some(self.kind),
@@ -54,13 +54,13 @@ impl BuiltInProvider {
         }
     }
 
-    /// Where the environment moves it.
+    /// The address to which the environment relocates it.
     pub(super) fn relocated(&self, env: &Env) -> Option<String> {
         let text = env.text(self.variable?)?;
         Some(if self.variable == Some(OLLAMA_HOST) { address::of_ollama(&text) } else { text })
     }
 
-    /// Whether its maker's list prices hold for it.
+    /// The vendor whose list prices apply to it, if any.
     pub(super) fn prices(&self) -> Option<WireFormat> {
         (!self.is_local()).then(|| self.kind.wire())
     }

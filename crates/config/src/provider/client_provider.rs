@@ -1,4 +1,4 @@
-//! A provider that whoever drives a session brings along. No file knows of it, and nothing of it is kept.
+//! A provider that a session's client supplies. It is not in any file, and nothing of it is stored.
 
 use model::{Provider, ProviderKey};
 use net::Secret;
@@ -7,7 +7,7 @@ use super::address::ProviderAddress;
 use super::{ModelAccess, ProviderError};
 
 impl ModelAccess {
-    /// Adds a provider under a name, and hides what it holds. `place` says where its address stands.
+    /// Adds a provider and hides its secrets. `place` names the field with its address in error messages.
     pub fn add_provider(&mut self, name: &str, place: &str, provider: Provider) -> Result<(), ProviderError> {
         let wrong = |problem| ProviderError::Address { place: place.to_owned(), problem };
         let address = ProviderAddress::parse(&provider.base_url).map_err(wrong)?;

@@ -1,50 +1,49 @@
-//! The model that is used where nobody chose one.
+//! The default model.
 
 use model::{Provider, ProviderKey};
 
 use super::ModelAccess;
 use super::built_in::{BUILT_IN, BuiltInProvider};
 
-/// The model that is used where nobody chose one, and why it is this one.
+/// The default model, and the variable because of which it was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultModel {
-    /// Its whole name.
+    /// Its full name.
     pub spec: String,
     /// The variable with the key of its provider.
     pub variable: String,
 }
 
-/// A provider that a person can choose where nothing is known of it but its settings.
+/// A provider that the user can choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChoosableProvider {
     /// Its name.
     pub provider: String,
-    /// Its model that is used where nobody chose one. A provider of a file needs to list exactly one model, since nobody
-    /// knows which of several is meant.
+    /// Its default model. A configured provider has one only if it lists exactly one model.
     pub default: Option<String>,
 }
 
 impl ModelAccess {
-    /// The providers that can be chosen: in the order of the table of built-in providers, then by name. Local servers
-    /// are not among them, since they have to be looked for first.
+    /// The providers that can be chosen: first the built-in ones in their order, then others by name. Local servers are
+    /// not included, since they must be found first.
     pub fn choosable(&self) -> Vec<ChoosableProvider> {
-        let places = &self.providers.by_name;
-        let built_in = BUILT_IN.iter().filter(|known| known.default.is_some() && places.contains_key(known.name));
+        let providers = &self.providers.by_name;
+        let built_in = BUILT_IN.iter().filter(|known| known.default.is_some() && providers.contains_key(known.name));
         let built_in = built_in
             .map(|known| ChoosableProvider { provider: known.name.into(), default: known.default.map(str::to_owned) });
-        let others = places.iter().filter(|(name, _)| match BuiltInProvider::named(name) {
+        let others = providers.iter().filter(|(name, _)| match BuiltInProvider::named(name) {
             Some(known) => known.is_local() && !self.local.contains(name),
             None => true,
         });
-        let others = others.map(|(name, place)| {
-            let mut models = place.models.keys();
+        let others = others.map(|(name, provider)| {
+            let mut models = provider.models.keys();
             let only = models.next().filter(|_| models.next().is_none());
             ChoosableProvider { provider: name.clone(), default: only.cloned() }
         });
         built_in.chain(others).collect()
     }
 
-    /// The model that is used where nobody chose one: that of the first provider with a key.
+    /// The default model: that of the first provider with a key.
     pub fn default_model(&self) -> Option<DefaultModel> {
         self.choosable().into_iter().find_map(|ChoosableProvider { provider, default }| {
             let variable = variable(self.providers.by_name.get(&provider)?)?.to_owned();
@@ -53,7 +52,7 @@ impl ModelAccess {
     }
 }
 
-/// The variable that holds the key of a provider.
+/// The variable with the key of a provider.
 fn variable(place: &Provider) -> Option<&str> {
     match &place.key {
         ProviderKey::Present(secret) => secret.variable(),

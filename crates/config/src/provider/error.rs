@@ -1,53 +1,53 @@
-//! What is wrong with a provider. No message repeats what may be a key.
+//! Errors in provider settings. No message repeats what may be a key.
 
-/// What is wrong with the description of a provider.
+/// An error in the settings of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// Its name cannot stand before a slash, or is taken.
+    /// Its name is not valid, or is reserved.
     #[error("providers.{name}: a provider's name is letters, digits, `-`, `_` and `.`, and not `script` or `replay`")]
     Name {
         /// The name.
         name: String,
     },
-    /// It does not say what it speaks.
+    /// It has no kind.
     #[error("providers.{name} has no kind; write kind = \"anthropic\", \"openai\" or \"openai-chat\"")]
     NoKind {
         /// The provider.
         name: String,
     },
-    /// It does not say where it is.
-    #[error("providers.{name} has no base-url; write where it is, such as base-url = \"https://host/v1\"")]
+    /// It has no address.
+    #[error("providers.{name} has no base-url; write its address, such as base-url = \"https://host/v1\"")]
     NoAddress {
         /// The provider.
         name: String,
     },
-    /// What it gives as its address is none.
+    /// Its address is not valid.
     #[error("{place} {problem}")]
     Address {
-        /// Where the address stands.
+        /// The setting or variable with the address.
         place: String,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// A key stands in the file.
+    /// The file contains a key.
     #[error(
-        "providers.{name} holds a key; keys do not belong into the file: put it into an environment variable and \
-         name that one with key-env = \"VARIABLE\""
+        "providers.{name} contains a key; keys do not belong in the file: put it into an environment variable and \
+         name that variable with key-env = \"VARIABLE\""
     )]
     KeyInFile {
         /// The provider.
         name: String,
     },
-    /// What should name a variable does not.
+    /// `key-env` is not the name of a variable.
     #[error("providers.{name}.key-env is not the name of an environment variable; write the name, never the key")]
     KeyEnv {
         /// The provider.
         name: String,
     },
-    /// A model has half a price.
+    /// A model's price is incomplete.
     #[error(
-        "providers.{name}.models.\"{model}\" has half a price; give both input and output, in dollars for a million \
-         tokens"
+        "providers.{name}.models.\"{model}\" has an incomplete price; set both input and output, in dollars per \
+         million tokens"
     )]
     HalfPrice {
         /// The provider.

@@ -1,4 +1,4 @@
-//! What the user's file says of a provider: every key optional.
+//! Provider settings in a file; every key is optional.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -11,34 +11,34 @@ use serde::{Deserialize, Serialize};
 use super::ProviderError;
 use crate::amount::Usd;
 
-/// A provider as a layer describes it.
+/// The settings of a provider in one layer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProviderFile {
-    /// What it speaks.
+    /// Its wire protocol.
     pub kind: Option<ProviderKind>,
-    /// Where it is.
+    /// Its address.
     #[serde(alias = "base_url")]
     pub base_url: Option<String>,
-    /// The variable that holds its key; empty for none.
+    /// The variable with its key; empty for none.
     #[serde(alias = "key_env")]
     pub key_env: Option<String>,
-    /// A key itself, which has no place here. What it says is not even read.
+    /// A key, which is not allowed here. Its value is not even read.
     #[serde(skip_serializing, alias = "api-key", alias = "api_key", alias = "token", alias = "secret")]
     pub key: Option<IgnoredAny>,
     /// Whether its key may go over plain http to another machine.
     pub insecure: Option<bool>,
     /// Whether its models are small and need help with tool calls.
     pub small: Option<bool>,
-    /// How many requests it takes at once.
+    /// Maximum number of concurrent requests.
     #[serde(alias = "at_once")]
     pub at_once: Option<NonZeroU32>,
-    /// What is known of its models, by name.
+    /// Its models, by name.
     #[serde(default)]
     pub models: BTreeMap<String, ModelFile>,
 }
 
-/// What a provider speaks.
+/// The wire protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProviderKind {
@@ -51,23 +51,23 @@ pub enum ProviderKind {
     OpenaiChat,
 }
 
-/// What is known of a model. Prices are in US dollars for a million tokens.
+/// The limits and prices of a model. Prices are in US dollars per million tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ModelFile {
-    /// How many tokens a request and its answer may have together.
+    /// Maximum tokens of a request and its answer together.
     pub context: Option<NonZeroU64>,
-    /// Most tokens of one answer.
+    /// Maximum tokens of one answer.
     #[serde(alias = "max_output")]
     pub max_output: Option<NonZeroU32>,
-    /// Input tokens that no cache held.
+    /// Uncached input tokens.
     pub input: Option<Usd>,
     /// Output tokens.
     pub output: Option<Usd>,
-    /// Input tokens read from the cache; as other input when absent.
+    /// Input tokens read from the cache; same as `input` when absent.
     #[serde(alias = "cache_read")]
     pub cache_read: Option<Usd>,
-    /// Input tokens written to the cache; as other input when absent.
+    /// Input tokens written to the cache; same as `input` when absent.
     #[serde(alias = "cache_write")]
     pub cache_write: Option<Usd>,
 }
@@ -83,7 +83,7 @@ impl ProviderKind {
 }
 
 impl ProviderFile {
-    /// This layer over a weaker one.
+    /// Merges this layer over a weaker one.
     pub fn over(self, weaker: ProviderFile) -> ProviderFile {
         let ProviderFile { kind, base_url, key_env, key, insecure, small, at_once, mut models } = self;
         for (name, below) in weaker.models {
@@ -116,7 +116,7 @@ impl ModelFile {
         }
     }
 
-    /// The price, if it is given; half of one is an error.
+    /// The price, if given; an incomplete one is an error.
     pub(super) fn price(&self, provider: &str, model: &str) -> Result<Option<Price>, ProviderError> {
         let ModelFile { input, output, cache_read, cache_write, .. } = self;
         match (input, output) {

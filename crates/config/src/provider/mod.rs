@@ -1,4 +1,4 @@
-//! Providers: what the user's file says of them, which are built in, and what comes of both.
+//! Providers: their settings, the built-in ones, and the result of both.
 
 mod access;
 mod address;

@@ -61,7 +61,11 @@ fn features_that_are_not_in_this_version_are_told() {
     machine.write("home/config.toml", "[features]\nmulti-turn = false\ncoordinator = true\nproactive = false\n");
     let layers = machine.layers(TrustStatus::Untrusted).unwrap();
     assert!(!layers.config().multi_turn);
-    assert!(layers.notices[0].text.starts_with("features.coordinator is not in this version"), "{:?}", layers.notices);
+    assert!(
+        layers.notices[0].text.starts_with("features.coordinator is not supported in this version"),
+        "{:?}",
+        layers.notices
+    );
     assert!(read("[features]\ncoordinate = true\n").unwrap_err().contains("unknown field"));
 }
 

@@ -42,12 +42,12 @@ fn only_what_they_forbid_and_ask_counts() {
     assert_eq!(
         told,
         [
-            (NoticeLevel::Info, "1 allow rule is not used; `bosun import claude` shows and copies what fits"),
+            (NoticeLevel::Info, "1 allow rule is not used; `bosun import claude` shows and copies what can be used"),
             (
                 NoticeLevel::Info,
-                "not used: permissions.defaultMode, model; `bosun import claude` shows and copies what fits"
+                "not used: permissions.defaultMode, model; `bosun import claude` shows and copies what can be used"
             ),
-            (NoticeLevel::Info, "2 allow rules are not used; `bosun import claude` shows and copies what fits"),
+            (NoticeLevel::Info, "2 allow rules are not used; `bosun import claude` shows and copies what can be used"),
         ]
     );
 }
@@ -58,7 +58,7 @@ fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
         ("{", "line 1"),
         ("\u{0}\u{1}", "line 1"),
         (r#"{"permissions": {"deny": "all"}}"#, "line 1"),
-        (r#"{"permissions": {"deny": [{"a": 1}]}}"#, "permissions.deny: an entry is not a text"),
+        (r#"{"permissions": {"deny": [{"a": 1}]}}"#, "permissions.deny: an entry is not a string"),
         (r#"{"permissions": {"deny": [""]}}"#, "line 1: permissions.deny: `` is not a rule"),
         ("{\"permissions\": {\"ask\": [\n\"\"]}}", "line 2: permissions.ask: `` is not a rule"),
         ("[[[[", "line 1"),
@@ -82,7 +82,7 @@ fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
     std::fs::remove_file(machine.path("project/.claude/settings.json")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", machine.path("project/.claude/settings.json")).unwrap();
     let error = machine.shown(machine.layers(TrustStatus::Untrusted).unwrap_err());
-    assert!(error.contains("it is a link, or behind one"), "{error}");
+    assert!(error.contains("it is a link, or its path contains one"), "{error}");
     for text in ["", " \n", "\u{feff}{}"] {
         let machine = Machine::new();
         machine.write("user/.claude/settings.json", text);

@@ -85,7 +85,7 @@ fn settings_of_claude_become_settings_and_the_rest_is_named() {
                 "{user}: allow Bash(: invalid: line 4: `Bash(` is not a rule: its parentheses do not match; write \\( or \\) to mean the character; a rule is a tool, alone or with a pattern, such as shell(git *) or edit(src/**); correct or remove it"
             ),
             format!(
-                "{user}: allow Edit(/src/**): notImported: its path means another folder in every project; write it with `bosun config allow RULE`"
+                "{user}: allow Edit(/src/**): notImported: its path means a different folder in every project; add it with `bosun config allow RULE`"
             ),
             format!("{user}: ask Bash(git push:*): inPlace: "),
             format!("{user}: deny Read(./.env): inPlace: "),
@@ -135,7 +135,7 @@ fn a_project_s_own_files_may_allow_more_only_if_it_is_trusted_and_nothing_is_wri
         "prefix_rule(pattern=['ls'])\nprefix_rule(pattern=['rm'], decision='forbidden')",
     );
     let file = "/project/.claude/settings.json";
-    let why = "notImported: you have not trusted the project; `bosun trust`, then import again";
+    let why = "notImported: you have not trusted the project; run `bosun trust`, then import again";
     assert_eq!(
         machine.table(Product::Claude, TrustStatus::Untrusted),
         [format!("{file}: allow Edit(/src/**): {why}"), format!("{file}: defaultMode bypassPermissions: {why}")]
@@ -152,7 +152,7 @@ fn a_project_s_own_files_may_allow_more_only_if_it_is_trusted_and_nothing_is_wri
         machine.table(Product::Codex, TrustStatus::Trusted),
         [
             format!(
-                "{rules}: allow ls: notImported: a file of the project may not decide this; write it into your own settings if you want it"
+                "{rules}: allow ls: notImported: a project's file may not set this; add it to your own settings if you want it"
             ),
             format!("{rules}: deny rm: becomes: permissions.deny shell(rm) in LOCAL"),
         ]
@@ -180,10 +180,10 @@ fn a_malformed_file_is_named_with_its_line_and_the_others_are_imported() {
         [
             "/user/.codex/config.toml: the file: invalid: line 2: is not valid TOML; correct it and import again",
             "/user/.codex/rules/default.rules: allow git status: becomes: permissions.allow shell(git status *) in /home/config.toml",
-            "/user/.codex/rules/default.rules: a rule: invalid: line 2: it is not a prefix_rule with a plain pattern and decision; write it with `bosun config allow`, `ask` or `deny`",
+            "/user/.codex/rules/default.rules: a rule: invalid: line 2: it is not a prefix_rule with a plain pattern and decision; add it with `bosun config allow`, `ask` or `deny`",
             "/user/.codex/AGENTS.md: instructions: becomes: a copy in /home/AGENTS.md",
             "/user/.codex/prompts/fix.md: slash command: becomes: a copy in /home/commands/fix.md",
-            "/user/.codex/prompts/other.md: slash command: kept: one of that name in /home/commands/other.md",
+            "/user/.codex/prompts/other.md: slash command: kept: one with that name in /home/commands/other.md",
             "/user/.codex/skills/tidy: skill: becomes: a copy of the folder in /home/skills/tidy",
         ]
     );
@@ -214,10 +214,10 @@ fn settings_of_codex_become_settings() {
             format!(
                 "{file}: sandbox_mode workspace-write, approval_policy on-request: becomes: permissions.mode = accept-edits in /home/config.toml"
             ),
-            format!("{file}: MCP servers: docs: notImported: MCP servers of files are not started by this version"),
+            format!("{file}: MCP servers: docs: notImported: this version does not start MCP servers from files"),
             format!("{file}: model_reasoning_effort xhigh: becomes: effort = high in /home/config.toml"),
             format!(
-                "{file}: projects: notImported: Bosun trusts the files of a project as they are, not a folder; `bosun trust` in each"
+                "{file}: projects: notImported: Bosun trusts a project's files as they are, not its folder; run `bosun trust` in each"
             ),
             format!("{file}: sandbox_workspace_write.network_access: notImported: Bosun has no sandbox"),
             format!("{file}: env exclude AWS_*: becomes: environment.hide AWS_* in /home/config.toml"),
@@ -250,13 +250,13 @@ fn approvals_and_settings_of_copilot_become_rules_of_this_project() {
         [
             format!("{config}: deny url https://example.com/x: becomes: permissions.deny fetch(example.com) in /home/config.toml"),
             format!("{config}: model claude-sonnet-4.5: becomes: model = anthropic/claude-sonnet-4-5 in /home/config.toml"),
-            format!("{config}: trusted_folders: notImported: Bosun trusts the files of a project as they are, not a folder; `bosun trust` in each"),
+            format!("{config}: trusted_folders: notImported: Bosun trusts a project's files as they are, not its folder; run `bosun trust` in each"),
             format!("{file}: approval git status: becomes: permissions.allow shell(git status *) in LOCAL"),
             format!("{file}: approval npm: becomes: permissions.allow shell(npm *) in LOCAL"),
             format!("{file}: approval write: becomes: permissions.allow edit in LOCAL"),
             format!("{file}: approval mcp docs: becomes: permissions.allow mcp__docs__* in LOCAL"),
             format!("{file}: approval memory: notImported: Bosun does not ask about this"),
-            "/user/.copilot/mcp-config.json: MCP servers: docs: notImported: MCP servers of files are not started by this version".into(),
+            "/user/.copilot/mcp-config.json: MCP servers: docs: notImported: this version does not start MCP servers from files".into(),
             "/project/.github/agents: agents: 1 file: inPlace: once you trust the project: `bosun trust`".into(),
         ]
     );
@@ -277,8 +277,8 @@ fn a_folder_that_a_variable_moved_is_imported_from_there() {
             "/moved/settings.json: allow Bash(ls): becomes: permissions.allow shell(ls) in /home/config.toml",
             "/moved/settings.json: deny Read(./.env): becomes: permissions.deny read(./.env) in /home/config.toml",
             "/moved/settings.json: deny Bash(rm:*): becomes: permissions.deny shell(rm:*) in /home/config.toml",
-            "/moved/settings.json: hooks: notImported: Bosun reads hooks from ~/.claude/settings.json, not from a folder that was moved; put them there, or into `hooks` of Bosun's home",
-            "/moved/.claude.json: MCP servers: docs: notImported: MCP servers of files are not started by this version",
+            "/moved/settings.json: hooks: notImported: Bosun reads hooks from ~/.claude/settings.json, not from a relocated folder; put them there, or into `hooks` of Bosun's home",
+            "/moved/.claude.json: MCP servers: docs: notImported: this version does not start MCP servers from files",
             "/moved/CLAUDE.md: instructions: becomes: a copy in /home/AGENTS.md",
             "/moved/agents/a.md: agent: becomes: a copy in /home/agents/a.md",
             "/moved/skills/s: skill: becomes: a copy of the folder in /home/skills/s",

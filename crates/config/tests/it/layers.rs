@@ -164,18 +164,18 @@ fn what_is_forbidden_is_refused_wherever_it_is_asked_for() {
     flags.add(typed("[permissions]\nmode = 'allow-all'\n")).unwrap();
     assert_eq!(
         machine.shown(flags.check().unwrap_err()),
-        "the mode allow-all is forbidden by /managed.toml, and asked for by the command line"
+        "/managed.toml forbids the mode allow-all, which is set by the command line"
     );
     let mut session = read();
     session.add_session(parse("[permissions]\nmode = 'allow-all'\n"));
-    assert!(session.check().unwrap_err().to_string().ends_with("asked for by the session"));
+    assert!(session.check().unwrap_err().to_string().ends_with("set by the session"));
     session.add(typed("[permissions]\nmode = 'plan'\n")).unwrap();
     assert!(session.check().is_ok(), "a session can go on in another mode");
     // A stronger layer that says otherwise does not make it right.
     machine
         .write("home/config.toml", "[permissions]\nmode = 'allow-all'\n")
         .write_local("[permissions]\nmode = 'plan'\n");
-    assert!(machine.shown(read().check().unwrap_err()).ends_with("asked for by your settings, /home/config.toml"));
+    assert!(machine.shown(read().check().unwrap_err()).ends_with("set by your settings, /home/config.toml"));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn only_managed_files_manage() {
         let machine = Machine::new();
         machine.write(file, "[managed]\nforbid = []\n");
         let error = machine.layers(TrustStatus::Untrusted).unwrap_err().to_string();
-        assert!(error.contains("a `managed` table has no place there"), "{error}");
+        assert!(error.contains("a `managed` table is not allowed here"), "{error}");
     }
     let mut layers = Machine::new().layers(TrustStatus::Untrusted).unwrap();
     assert!(layers.add(typed("[managed]\nforbid = []\n")).is_err());
@@ -230,14 +230,14 @@ fn a_hostile_file_is_refused_quickly_and_never_followed() {
     assert!(binary.ends_with("config.toml: it is not UTF-8 text"), "{binary}");
     let link = |target: &'static str| move |machine: &Machine| symlink(target, machine.path(file)).unwrap();
     for target in ["/dev/zero", "/etc/passwd", "../../home/config.toml", "nowhere"] {
-        assert!(refused(&link(target)).ends_with("it is a link, or behind one"), "{target}");
+        assert!(refused(&link(target)).ends_with("it is a link, or its path contains one"), "{target}");
     }
     let behind = refused(&|machine| {
         std::fs::remove_dir(machine.path("project/.bosun")).unwrap();
         machine.write("project/other/config.toml", "");
         symlink("other", machine.path("project/.bosun")).unwrap();
     });
-    assert!(behind.ends_with("it is a link, or behind one"), "{behind}");
+    assert!(behind.ends_with("it is a link, or its path contains one"), "{behind}");
 }
 
 #[test]

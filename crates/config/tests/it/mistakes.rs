@@ -26,8 +26,8 @@ fn a_key_in_the_file_is_refused_and_never_repeated() {
     }
     assert_eq!(
         refused(ways[0]),
-        "config.toml: providers.openai holds a key; keys do not belong into the file: put it into an environment \
-         variable and name that one with key-env = \"VARIABLE\""
+        "config.toml: providers.openai contains a key; keys do not belong in the file: put it into an environment \
+         variable and name that variable with key-env = \"VARIABLE\""
     );
 }
 
@@ -41,10 +41,10 @@ fn mistakes_name_the_place_and_the_remedy() {
         ("[providers.openai]\nbase-url = 'https://host/v1?x=1'\n", "providers.openai.base-url has a query"),
         ("[providers.openai]\nbase-url = 'http://host/v1'\n", "over plain http to another machine; use https, or"),
         ("[providers.anthropic]\nbase-url = 'https://host/v1'\n", "providers.anthropic.base-url ends in /v1"),
-        ("[providers.openai.models.x]\ninput = 3\n", "providers.openai.models.\"x\" has half a price"),
-        ("[providers.openai.models.x]\ncache-read = 3\n", "has half a price"),
+        ("[providers.openai.models.x]\ninput = 3\n", "providers.openai.models.\"x\" has an incomplete price"),
+        ("[providers.openai.models.x]\ncache-read = 3\n", "has an incomplete price"),
         ("[providers.openai.models.x]\ninput = -1\n", "line 2: `-1` is not an amount of dollars"),
-        ("[providers.openai.models.x]\ninput = 0.0000001\n", "finer than a millionth"),
+        ("[providers.openai.models.x]\ninput = 0.0000001\n", "has more than 6 decimals"),
         ("[providers.openai.models.x]\ncontext = 0\n", "line 2: "),
         ("[providers.script]\nkind = 'openai'\n", "and not `script` or `replay`"),
         ("[providers.'a/b']\nkind = 'openai'\n", "a provider's name is letters"),
@@ -54,11 +54,11 @@ fn mistakes_name_the_place_and_the_remedy() {
             "line 2: unknown field `base-uri`, expected one of `kind`, `base-url`",
         ),
         ("[budget]\nusd = 0\n", "budget.usd is 0; leave it out for no limit"),
-        ("[providers]\nopenai = 'x'\n", "line 2: a text stands where a table belongs"),
-        ("[providers.openai]\ninsecure = 'yes'\n", "line 2: a text stands where a boolean belongs"),
+        ("[providers]\nopenai = 'x'\n", "line 2: expected a table, found a string"),
+        ("[providers.openai]\ninsecure = 'yes'\n", "line 2: expected a boolean, found a string"),
         ("effort = 'most'\n", "line 1: unknown variant `most`"),
         ("[network]\nidle-timeout = '3 days'\n", "line 2: `3 days` has an unknown unit"),
-        ("[network]\nidle-timeout = '0s'\n", "line 2: a time of nothing"),
+        ("[network]\nidle-timeout = '0s'\n", "line 2: the time must be more than 0"),
     ];
     for (text, words) in mistakes {
         let message = refused(text);
@@ -74,5 +74,5 @@ fn a_wrong_address_in_the_environment_is_named_by_its_variable() {
         wrong("OPENAI_BASE_URL", "http://host/v1").starts_with("OPENAI_BASE_URL would send the key over plain http")
     );
     assert!(wrong("ANTHROPIC_BASE_URL", "https://host/v1/").starts_with("ANTHROPIC_BASE_URL ends in /v1"));
-    assert!(wrong("OLLAMA_HOST", "me:secret@box").starts_with("OLLAMA_HOST holds a name or password"));
+    assert!(wrong("OLLAMA_HOST", "me:secret@box").starts_with("OLLAMA_HOST contains a user name or password"));
 }

@@ -62,7 +62,7 @@ fn a_plan_says_who_does_what_and_in_which_order() {
         ..usual("lexer", "Make the lexer total")
     };
     assert_eq!(plan.todos, [usual("tokens", "Write the tokens"), lexer]);
-    let terms = plan.terms();
+    let terms = plan.fleet_config();
     assert_eq!((terms.parallel, terms.retries, terms.rounds, terms.isolated), (Some(8), 2, 2, true));
     assert_eq!((terms.check.as_deref(), terms.plan.as_deref()), (Some("cargo test -q"), Some("plan.yaml")));
 }
@@ -71,7 +71,7 @@ fn a_plan_says_who_does_what_and_in_which_order() {
 fn json_is_a_plan_too_and_what_is_left_out_is_usual() {
     let plan = parse(r#"{ "todos": [ { "id": 7, "title": "Count", "agent_type": "explore" } ] }"#).unwrap();
     assert_eq!(plan.todos, [Todo { agent_type: Some("explore".into()), ..Todo::new("7", "Count") }]);
-    let terms = plan.terms();
+    let terms = plan.fleet_config();
     assert_eq!((terms.goal.as_str(), terms.retries, terms.rounds, terms.isolated), ("plan.yaml", 1, 0, false));
 }
 
@@ -101,21 +101,21 @@ todos:
 ";
     let expected = [
         "plan.yaml:4:12: `isolation` is `docker`; write `worktree` or `none`",
-        "plan.yaml:5:9: `rounds` is a text; write a whole number from 1 to 100",
-        "plan.yaml:2:1: the key `limit` is unknown; did you mean `limits`?",
+        "plan.yaml:5:9: `rounds` is a string; write a whole number from 1 to 100",
+        "plan.yaml:2:1: unknown key `limit`; did you mean `limits`?",
         "plan.yaml:3:21: limits: `parallel` is 0; write a whole number from 1 to 4096",
         "plan.yaml:3:36: limits: `lots` is not an amount of dollars such as 5 or 0.25; correct `budget_usd`",
         "plan.yaml:3:51: limits: `3 weeks` has an unknown unit; use ms, s, m or h; correct `timeout`",
-        "plan.yaml:3:60: limits: the key `retires` is unknown; did you mean `retries`?",
-        "plan.yaml:9:5: todo `a`: the key `depnds_on` is unknown; did you mean `depends_on`?",
+        "plan.yaml:3:60: limits: unknown key `retires`; did you mean `retries`?",
+        "plan.yaml:9:5: todo `a`: unknown key `depnds_on`; did you mean `depends_on`?",
         "plan.yaml:11:12: todo `a`: `title` is empty; write something, or leave it out",
-        "plan.yaml:12:9: todo 3: `b c` cannot be an id; use letters, digits, `-`, `_`, `.`, `/` and `:`",
-        "plan.yaml:14:5: todo 4: it has no `id`; add `id`: a short one that no other todo has",
-        "plan.yaml:19:17: todo `d`: `agent_type` says again what `agent` says; remove one",
+        "plan.yaml:12:9: todo 3: `b c` is not an id; use letters, digits, `-`, `_`, `.`, `/` and `:`",
+        "plan.yaml:14:5: todo 4: it has no `id`; add `id`: a short name that is unique in the plan",
+        "plan.yaml:19:17: todo `d`: `agent_type` repeats `agent`; remove one",
         "plan.yaml:20:14: todo `d`: `expects` is not a table; write a JSON Schema, such as `{ type: object }`",
-        "plan.yaml:10:9: the id `a` is here twice, first in line 7; give one another id",
-        "plan.yaml:17:18: todo `d`: it depends on `e`, which is not there; name a todo of this plan, or add it",
-        "plan.yaml:17:21: todo `d`: it depends on `dd`, which is not there; did you mean `d`?",
+        "plan.yaml:10:9: duplicate id `a`, first in line 7; give one another id",
+        "plan.yaml:17:18: todo `d`: it depends on `e`, which is missing; name a todo of this plan, or add it",
+        "plan.yaml:17:21: todo `d`: it depends on `dd`, which is missing; did you mean `d`?",
     ];
     assert_eq!(parse(text).unwrap_err(), expected);
 }
@@ -153,22 +153,22 @@ fn the_shape_has_layers_and_a_longest_path() {
 fn what_is_no_plan_is_refused() {
     for (text, expected) in [
         ("", "plan.yaml"),
-        ("- a\n", "stands where a table belongs"),
+        ("- a\n", "expected a table, found a list"),
         ("todos: []\n", "`todos` is empty"),
         ("todos: 3\n", "`todos` is a number"),
         ("goal: x\n", "it has no `todos`"),
-        ("todos: [ { id: a, title: A, id: b } ]\n", "the key `id` is here twice"),
-        ("todos:\n\t- id: a\n", "a tab stands where YAML wants spaces"),
+        ("todos: [ { id: a, title: A, id: b } ]\n", "duplicate key `id`"),
+        ("todos:\n\t- id: a\n", "YAML does not allow tabs as indentation"),
         ("todos: [ { id: a, title: 'x\n\n y' } ]\n", "several lines"),
-        ("todos: [ 3 ]\n", "todo 1: a number stands where a table belongs"),
-        ("todos: [ { id: a, title: A, files: [[b]] } ]\n", "`files` is a list; write a list of texts"),
-        ("todos: [ { id: a, title: A, check: } ]\n", "`check` says nothing"),
+        ("todos: [ 3 ]\n", "todo 1: expected a table, found a number"),
+        ("todos: [ { id: a, title: A, files: [[b]] } ]\n", "`files` is a list; write a list of strings"),
+        ("todos: [ { id: a, title: A, check: } ]\n", "`check` has no value"),
     ] {
         let told = parse(text).unwrap_err();
         assert!(told.iter().any(|words| words.contains(expected)), "{text}: {told:?}");
     }
     let long = format!("todos: [ {{ id: a, title: {} }} ]", "x".repeat(501));
-    assert!(parse(&long).unwrap_err()[0].contains("`title` has 501 bytes, and at most 500 are taken"));
+    assert!(parse(&long).unwrap_err()[0].contains("`title` has 501 bytes; the limit is 500"));
     let bomb = format!("a: &a [x]\n{}", (0..60).map(|n| format!("b{n}: [*a, *a]\n")).collect::<String>());
     assert!(parse(&bomb).is_err());
     let deep = format!("todos: {}{}", "[".repeat(5_000), "]".repeat(5_000));
@@ -185,7 +185,7 @@ fn a_plan_has_fifty_thousand_todos_and_no_more() {
     let plan = parse(&text).unwrap();
     assert_eq!((plan.todos.len(), plan.shape().longest.len()), (50_000, 50_000));
     let more = format!("todos: [{}]", "1, ".repeat(50_001));
-    assert!(parse(&more).unwrap_err()[0].contains("there are 50001 todos, and at most 50000 are taken"));
+    assert!(parse(&more).unwrap_err()[0].contains("there are 50001 todos; the limit is 50000"));
 }
 
 #[test]
@@ -203,11 +203,11 @@ fn a_file_is_read_and_one_that_is_not_there_is_said() {
 
 #[test]
 fn the_plan_of_the_manual_can_be_used() {
-    let manual = format!("{}/../../docs/fleet.md", env!("CARGO_MANIFEST_DIR"));
+    let manual = format!("{}/../../docs/fleets.md", env!("CARGO_MANIFEST_DIR"));
     let manual = fs::read_to_string(manual).unwrap();
     let example = manual.split("```yaml\n").find(|block| block.starts_with("# plan.yaml")).unwrap();
     let plan = parse(example.split("```").next().unwrap()).unwrap();
-    assert_eq!((plan.todos.len(), plan.shape().longest.len(), plan.terms().isolated), (3, 3, true));
+    assert_eq!((plan.todos.len(), plan.shape().longest.len(), plan.fleet_config().isolated), (3, 3, true));
 }
 
 /// Knows one agent and one model, and no pattern or schema with a bracket.
@@ -243,9 +243,9 @@ todos:
     let told: Vec<String> = plan.unwrap().check(&Small).iter().map(ToString::to_string).collect();
     let expected = [
         "plan.yaml:3:63: todo `a`: no brackets; write a path or a pattern such as `src/**/*.rs`",
-        "plan.yaml:4:31: todo `b`: there is no agent `explorer`; name another `agent`; `bosun catalog list` shows what there is",
-        "plan.yaml:1:20: todo `b`: there is no model `no/such`; name another `model`; `bosun models` shows what there is",
-        "plan.yaml:4:50: todo `b`: no object; write a JSON Schema that stands for itself in `expects`",
+        "plan.yaml:4:31: todo `b`: there is no agent `explorer`; name another `agent`; see `bosun catalog list`",
+        "plan.yaml:1:20: todo `b`: there is no model `no/such`; name another `model`; see `bosun models`",
+        "plan.yaml:4:50: todo `b`: no object; write a self-contained JSON Schema in `expects`",
     ];
     assert_eq!(told, expected);
 }
@@ -265,7 +265,7 @@ fn the_schema_of_plans_is_the_one_that_is_checked_in() {
 /// What an unknown key is refused with lists the keys that are known.
 fn known(text: &str) -> Vec<String> {
     let told = parse(text).unwrap_err();
-    let keys = told.iter().find_map(|words| words.split_once("there are: ")).unwrap().1;
+    let keys = told.iter().find_map(|words| words.split_once("known keys: ")).unwrap().1;
     let mut keys: Vec<String> = keys.split(", ").map(str::to_owned).collect();
     keys.sort();
     keys

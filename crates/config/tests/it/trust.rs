@@ -91,7 +91,7 @@ fn what_nobody_can_have_looked_at_is_not_trusted() {
     let machine = Machine::new();
     fs::create_dir(machine.path("project/.bosun")).unwrap();
     fs::File::create(machine.path("project/.bosun/sparse")).unwrap().set_len(1 << 40).unwrap();
-    assert!(refused(&machine).contains("is larger than 16777216 bytes"));
+    assert!(refused(&machine).contains("have over 16777216 bytes"));
     let machine = Machine::new();
     fs::create_dir(machine.path("project/.bosun")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(machine.path("project/.bosun/socket")).unwrap();
@@ -99,7 +99,7 @@ fn what_nobody_can_have_looked_at_is_not_trusted() {
     let machine = Machine::new();
     machine.write("elsewhere/agents/a.md", "");
     symlink(machine.path("elsewhere"), machine.path("project/.claude")).unwrap();
-    assert_eq!(refused(&machine), "/project/.claude/agents/a.md: it is a link, or behind one; remove it");
+    assert_eq!(refused(&machine), "/project/.claude/agents/a.md: it is a link, or its path contains one; remove it");
 }
 
 #[test]

@@ -88,7 +88,7 @@ async fn work(stage: &Stage) -> Option<()> {
     let touched = fs::File::options().write(true).open(git.folder().join("a.txt")).unwrap();
     touched.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(4_000_000_000)).unwrap();
     let repository = Repository::find(git).await.ok()?;
-    let base_commit = BaseCommit::now(git).await.ok()?;
+    let base_commit = BaseCommit::current(git).await.ok()?;
     let _not_committed = repository.snapshot_dirty(&stage.path().join("index"), "refs/bosun/test/dirty").await;
     let mut parts = Vec::new();
     for (name, text) in [("one", "one\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("two", "1\n2\n3\n4\n5\n6\n7\n8\ntwo\n")] {
@@ -167,7 +167,7 @@ async fn merges_go_on_without_the_driver_of_the_repository() {
 #[tokio::test]
 async fn files_that_need_a_filter_which_is_not_run_do_not_land() {
     let (stage, ran) = hostile("[filter \"x\"]\n\tsmudge = EVIL\n", b"*.txt filter=x\n").await;
-    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let mut checkout = stage.checkout("w").await;
     fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
     let tip = checkout.seal().await.unwrap().commit;

@@ -90,7 +90,7 @@ async fn a_checkout_that_became_a_link_seals_nothing() {
 async fn what_would_become_a_repository_s_own_file_is_never_written() {
     let stage = Stage::new().await;
     let git = &stage.git;
-    let base_commit = git::BaseCommit::now(git).await.unwrap();
+    let base_commit = git::BaseCommit::current(git).await.unwrap();
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let repository = Repository::find(git).await.unwrap();
     let order =

@@ -1,4 +1,4 @@
-//! The guardian of this crate's tests.
+//! The guardian for this crate's tests.
 
 use std::process::ExitCode;
 

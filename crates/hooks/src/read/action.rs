@@ -1,4 +1,4 @@
-//! What a hook runs.
+//! Reads what a hook runs.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use super::file_reader::{HookFileReader, value_kind};
 
-/// Names under which a plugin's commands find its folder.
+/// Variables with a plugin's folder, for its commands.
 const PLUGIN: [&str; 3] = ["PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT"];
 
 impl HookFileReader<'_> {
-    /// The action of a hook; none when it has none that is run here, which is said.
+    /// The action of a hook; `None` if it has none that is supported, which is reported.
     pub(super) fn action(&mut self, path: &str, entry: &Value) -> Option<HookAction> {
         for (name, what) in [
-            ("async", "hooks that nobody waits for are not run by this version"),
-            ("asyncRewake", "hooks that nobody waits for are not run by this version"),
-            ("if", "hooks with a condition are not run by this version"),
-            ("once", "hooks that run once are not run by this version"),
+            ("async", "asynchronous hooks are not supported in this version"),
+            ("asyncRewake", "asynchronous hooks are not supported in this version"),
+            ("if", "hooks with a condition are not supported in this version"),
+            ("once", "hooks that run once are not supported in this version"),
         ] {
             if entry.get(name).is_some_and(|value| !value.is_null() && *value != Value::Bool(false)) {
-                self.problem(&format!("{path}/{name}"), what, format!("remove `{name}`, or look in the script itself"));
+                self.problem(&format!("{path}/{name}"), what, format!("remove `{name}`, or handle it in the script"));
                 return None;
             }
         }
@@ -31,8 +31,8 @@ impl HookFileReader<'_> {
             None if is_http => self.http(path, entry),
             None => self.command(path, entry),
             Some(Value::String(kind)) if ["prompt", "agent", "mcp_tool"].contains(&kind.as_str()) => {
-                let message = format!("hooks of the type {kind} are not run by this version");
-                self.problem(&format!("{path}/type"), message, "write one of the type command or http");
+                let message = format!("hooks of the type {kind} are not supported in this version");
+                self.problem(&format!("{path}/type"), message, "use the type command or http");
                 None
             }
             Some(other) => {
@@ -52,22 +52,22 @@ impl HookFileReader<'_> {
             Some((name, other)) => {
                 let message = match other {
                     Value::String(_) => format!("`{name}` is empty"),
-                    other => format!("`{name}` is {}, not a text", value_kind(other)),
+                    other => format!("`{name}` is {}, not a string", value_kind(other)),
                 };
                 self.problem(&format!("{path}/{name}"), message, "write a shell command");
                 return None;
             }
             None if entry.get("powershell").is_some() => {
-                self.problem(&format!("{path}/powershell"), "PowerShell is not run here", "add a `bash` command");
+                self.problem(&format!("{path}/powershell"), "PowerShell is not supported", "add a `bash` command");
                 return None;
             }
             None => {
-                self.problem(path, "a hook says nothing to run", "add a `command`, or a `url`");
+                self.problem(path, "a hook has nothing to run", "add a `command` or a `url`");
                 return None;
             }
         };
         if entry.get("shell").is_some_and(|shell| shell != "bash" && shell != "sh") {
-            self.problem(&format!("{path}/shell"), "only bash is run here", "remove `shell`");
+            self.problem(&format!("{path}/shell"), "only bash is supported", "remove `shell`");
             return None;
         }
         let command = self.with_args(path, command, entry)?;
@@ -84,20 +84,20 @@ impl HookFileReader<'_> {
             self.problem(&format!("{path}/env"), message, "write NAME: value");
             return None;
         }
-        tracing::debug!(name, file = self.file, "a command was read");
+        tracing::debug!(name, file = self.file, "read a command");
         Some(HookAction::Command { command, cwd, env })
     }
 
-    /// A program with arguments, as a command that the shell takes apart just so.
+    /// Quotes a program and its arguments as a shell command.
     fn with_args(&mut self, path: &str, command: &str, entry: &Value) -> Option<String> {
         let Some(args) = entry.get("args") else { return Some(command.to_owned()) };
-        let words = args.as_array().map(|args| args.iter().map(Value::as_str).collect::<Option<Vec<&str>>>());
-        let Some(Some(words)) = words else {
-            self.problem(&format!("{path}/args"), "`args` is not a list of texts", "write [\"one\", \"two\"]");
+        let args = args.as_array().map(|args| args.iter().map(Value::as_str).collect::<Option<Vec<&str>>>());
+        let Some(Some(args)) = args else {
+            self.problem(&format!("{path}/args"), "`args` is not a list of strings", "write [\"one\", \"two\"]");
             return None;
         };
         let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
-        Some(std::iter::once(command).chain(words).map(quoted).collect::<Vec<_>>().join(" "))
+        Some(std::iter::once(command).chain(args).map(quoted).collect::<Vec<_>>().join(" "))
     }
 
     fn http(&mut self, path: &str, entry: &Value) -> Option<HookAction> {
@@ -124,14 +124,14 @@ impl HookFileReader<'_> {
         Some(HookAction::Http { url, headers, allowed_env })
     }
 
-    /// A field that may be absent; nothing at all when it is of another sort.
+    /// Reads an optional string; returns the outer `None` if it has another type.
     fn text(&mut self, path: &str, name: &str, entry: &Value) -> Option<Option<String>> {
         match entry.get(name) {
             None | Some(Value::Null) => Some(None),
             Some(Value::String(text)) => Some(Some(text.clone())),
             Some(other) => {
-                let message = format!("`{name}` is {}, not a text", value_kind(other));
-                self.problem(&format!("{path}/{name}"), message, "write it in quotation marks");
+                let message = format!("`{name}` is {}, not a string", value_kind(other));
+                self.problem(&format!("{path}/{name}"), message, "put it in quotes");
                 None
             }
         }
@@ -150,11 +150,7 @@ impl HookFileReader<'_> {
         let text = |(key, value): (&String, &Value)| value.as_str().map(|text| (key.clone(), text.to_owned()));
         let texts = fields.iter().map(text).collect::<Option<BTreeMap<String, String>>>();
         if texts.is_none() {
-            self.problem(
-                &format!("{path}/{name}"),
-                format!("a value of `{name}` is not a text"),
-                "write it in quotation marks",
-            );
+            self.problem(&format!("{path}/{name}"), format!("a value of `{name}` is not a string"), "put it in quotes");
         }
         texts
     }

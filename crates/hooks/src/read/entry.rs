@@ -1,4 +1,4 @@
-//! One entry of an event: a hook, or a matcher with hooks of its own.
+//! Reads one entry of an event: a hook, or a matcher with its own hooks.
 
 use protocol::{HookAction, HookDialect, HookEvent, HookFailure, HookSpec};
 use serde_json::Value;
@@ -6,16 +6,16 @@ use serde_json::Value;
 use super::file_reader::{HookFileReader, value_kind};
 use crate::{event, hook};
 
-/// How long a command may take unless its file says so.
+/// Default timeout of a command, in milliseconds.
 const COMMAND_MS: u64 = 60_000;
 
-/// How long an address may take unless its file says so.
+/// Default timeout of an address, in milliseconds.
 const HTTP_MS: u64 = 30_000;
 
-/// The longest that may be written, in seconds.
+/// Maximum timeout, in seconds.
 const LONGEST_SECS: f64 = 3600.0;
 
-/// Fields of an entry that has hooks of its own.
+/// Fields of an entry with its own hooks.
 const GROUP_FIELDS: [&str; 2] = ["matcher", "hooks"];
 
 /// Fields of a hook.
@@ -44,7 +44,7 @@ const HOOK_FIELDS: [&str; 22] = [
     "asyncTimeout",
 ];
 
-/// What an entry has from around it.
+/// What an entry inherits.
 #[derive(Debug, Clone)]
 pub(super) struct EntryContext {
     pub(super) event: HookEvent,
@@ -67,7 +67,7 @@ impl HookFileReader<'_> {
                 for (index, inner) in hooks.iter().enumerate() {
                     let path = format!("{path}/hooks/{index}");
                     match inner.get("hooks") {
-                        Some(_) => self.problem(&path, "a matcher stands in a matcher", "write one matcher for both"),
+                        Some(_) => self.problem(&path, "a matcher is inside a matcher", "write one matcher for both"),
                         None => self.entry(&path, outer.clone(), inner),
                     }
                 }
@@ -79,14 +79,15 @@ impl HookFileReader<'_> {
         }
     }
 
-    /// The entry's own matcher; fails when it has one that is none.
+    /// The entry's own matcher; fails if it is not valid.
     fn matcher(&mut self, path: &str, outer: &EntryContext, entry: &Value) -> Result<Option<String>, ()> {
         let path = format!("{path}/matcher");
         let matcher = match entry.get("matcher") {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::String(matcher)) => matcher,
             Some(other) => {
-                self.problem(&path, format!("`matcher` is {}, not a text", value_kind(other)), "write \"Edit|Write\"");
+                let message = format!("`matcher` is {}, not a string", value_kind(other));
+                self.problem(&path, message, "write \"Edit|Write\"");
                 return Err(());
             }
         };
@@ -115,12 +116,12 @@ impl HookFileReader<'_> {
         let Some(action) = self.action(path, entry) else { return };
         self.report_unknown_fields(path, entry, &HOOK_FIELDS);
         let (Ok(timeout), Ok(failure)) = (self.timeout(path, entry), self.failure(path, &outer, entry)) else { return };
-        let usual = match &action {
+        let default_ms = match &action {
             HookAction::Command { .. } => COMMAND_MS,
             HookAction::Http { .. } | HookAction::Client { .. } => HTTP_MS,
         };
         let EntryContext { event, dialect, matcher } = outer;
-        let (timeout_ms, source) = (timeout.unwrap_or(usual), self.source(path));
+        let (timeout_ms, source) = (timeout.unwrap_or(default_ms), self.source(path));
         self.hooks.push(HookSpec {
             event,
             matcher,
@@ -137,17 +138,17 @@ impl HookFileReader<'_> {
         let given = ["timeoutSec", "timeout"].into_iter().find_map(|name| entry.get(name).map(|value| (name, value)));
         let Some((name, value)) = given else { return Ok(None) };
         match value.as_f64().filter(|secs| *secs > 0.0 && *secs <= LONGEST_SECS) {
-            // It is between 1 and a few million.
+            // The value fits: it is between 1 and a few million.
             Some(secs) => Ok(Some(((secs * 1000.0) as u64).max(1))),
             None => {
-                let message = format!("`{name}` is {value}, and must be seconds from 1 to {LONGEST_SECS}");
+                let message = format!("`{name}` is {value}, but must be 1 to {LONGEST_SECS} seconds");
                 self.problem(&format!("{path}/{name}"), message, "write a number such as 30");
                 Err(())
             }
         }
     }
 
-    /// What a failure means. Where the first family guards calls, one that breaks means no.
+    /// The failure policy. In Copilot's dialect, a failing guard of calls denies.
     fn failure(&mut self, path: &str, outer: &EntryContext, entry: &Value) -> Result<HookFailure, ()> {
         match entry.get("onFailure").map(Value::as_str) {
             Some(Some("block")) => Ok(HookFailure::Closed),

@@ -1,4 +1,4 @@
-//! A whole file: its events, and the entries of each.
+//! Reads a whole file: its events, and the entries of each.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use super::position::JsonPositions;
 use crate::event::EventNameMatch;
 use crate::{HookProblem, TextPosition};
 
-/// Where a file of hooks lies.
+/// Where a hook file is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HookFileLocation {
-    /// In a folder of the user's, the project's or the machine's.
+    /// In a folder of the user, the project or the machine.
     #[default]
     Folder,
     /// In a plugin.
@@ -24,10 +24,10 @@ pub enum HookFileLocation {
     },
 }
 
-/// Fields of a file that has nothing but hooks.
+/// Fields of a file with nothing but hooks.
 const FILE_FIELDS: [&str; 3] = ["hooks", "version", "disableAllHooks"];
 
-/// Reads a file of hooks, or the hooks of a settings file.
+/// Reads a hook file, or the hooks of a settings file.
 pub fn read(text: &str, file: &str, place: &HookFileLocation) -> (Vec<HookSpec>, Vec<HookProblem>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match serde_json::from_str::<Value>(text) {
@@ -35,18 +35,18 @@ pub fn read(text: &str, file: &str, place: &HookFileLocation) -> (Vec<HookSpec>,
         Err(error) => {
             let at = Some(TextPosition { line: error.line().max(1), column: error.column().max(1) });
             let message = format!("it is not JSON: {}", bare(&error));
-            let remedy = "none of its hooks run until that is mended".into();
+            let remedy = "none of its hooks run until this is fixed".into();
             (Vec::new(), vec![HookProblem { file: file.to_owned(), at, message, remedy }])
         }
     }
 }
 
-/// Reads hooks that stand in something else: an agent's frontmatter, a plugin's manifest.
+/// Reads hooks inside something else: an agent's frontmatter, a plugin's manifest.
 pub fn read_value(value: &Value, file: &str, place: &HookFileLocation) -> (Vec<HookSpec>, Vec<HookProblem>) {
     read_with(value, file, place, JsonPositions::default())
 }
 
-/// Whether a file says that no hooks are to run, wherever they are written.
+/// Whether a file disables all hooks, including those of other files.
 pub fn disables_all(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("disableAllHooks") == Some(&Value::Bool(true)))
@@ -62,34 +62,34 @@ fn read_with(
         HookFileLocation::Folder => None,
         HookFileLocation::Plugin { root } => Some(root.clone()),
     };
-    let mut page = HookFileReader { file, plugin, positions, hooks: Vec::new(), problems: Vec::new() };
-    for path in page.positions.repeated() {
+    let mut reader = HookFileReader { file, plugin, positions, hooks: Vec::new(), problems: Vec::new() };
+    for path in reader.positions.repeated() {
         if path.starts_with("/hooks") || value.get("hooks").is_none() {
-            let message = format!("`{}` is written twice, and only the last counts", path.trim_start_matches('/'));
-            page.problem(&path, message, "make one of them");
+            let message = format!("`{}` appears twice, and only the last one is used", path.trim_start_matches('/'));
+            reader.problem(&path, message, "merge them");
         }
     }
-    page.read_document(value);
-    page.problems.sort_by_key(|problem| problem.at);
-    (page.hooks, page.problems)
+    reader.read_document(value);
+    reader.problems.sort_by_key(|problem| problem.at);
+    (reader.hooks, reader.problems)
 }
 
-/// A fault of JSON without its place, which is told apart.
+/// A JSON error without its position, which is reported separately.
 fn bare(error: &serde_json::Error) -> String {
-    let words = error.to_string();
-    words.rsplit_once(" at line ").map_or(words.clone(), |(words, _)| words.to_owned())
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or(message.clone(), |(message, _)| message.to_owned())
 }
 
 impl HookFileReader<'_> {
     fn read_document(&mut self, value: &Value) {
         let Value::Object(fields) = value else {
-            let message = format!("it holds {}, not an object", value_kind(value));
+            let message = format!("it contains {}, not an object", value_kind(value));
             return self.problem("", message, "write {\"version\": 1, \"hooks\": {…}}");
         };
         match fields.get("disableAllHooks") {
             Some(Value::Bool(true)) => {
                 let remedy = "remove `disableAllHooks` to let hooks run";
-                return self.problem("/disableAllHooks", "no hooks run, since it says so", remedy);
+                return self.problem("/disableAllHooks", "it disables all hooks", remedy);
             }
             Some(Value::Bool(false)) | None => {}
             Some(other) => {
@@ -99,7 +99,7 @@ impl HookFileReader<'_> {
         }
         match fields.get("version") {
             Some(version) if fields.contains_key("hooks") && version.is_number() && *version != 1 => {
-                let message = format!("it is of version {version}, and only version 1 is known");
+                let message = format!("it has version {version}, but only version 1 is supported");
                 return self.problem("/version", message, "write it as version 1");
             }
             Some(_) | None => {}
@@ -110,7 +110,7 @@ impl HookFileReader<'_> {
                 let message = format!("`hooks` is {}, not an object", value_kind(other));
                 self.problem("/hooks", message, "write {\"preToolUse\": [{…}]}, with events by their names");
             }
-            // Without the field, the whole is what would stand in it.
+            // Without the field, the whole file is the value of `hooks`.
             None if fields.keys().any(|name| !matches!(EventNameMatch::of(name), EventNameMatch::Unknown(_))) => {
                 self.events("", fields)
             }
@@ -119,7 +119,7 @@ impl HookFileReader<'_> {
         }
     }
 
-    /// Says that a settings file has no hooks only if it seems to be meant to have some.
+    /// Reports that a settings file has no hooks only if it seems meant to have some.
     fn misnamed(&mut self, fields: &Map<String, Value>) {
         let is_near = |(name, value): &(&String, &Value)| match value {
             Value::Object(_) => strsim::jaro_winkler(&name.to_ascii_lowercase(), "hooks") > 0.9,
@@ -128,8 +128,8 @@ impl HookFileReader<'_> {
         };
         let near = fields.iter().find(is_near).map(|(name, _)| name);
         if let Some(name) = near {
-            let message = format!("`{name}` is not read");
-            self.problem(&format!("/{name}"), message, "write hooks into an object that is called `hooks`");
+            let message = format!("`{name}` is ignored");
+            self.problem(&format!("/{name}"), message, "put hooks into an object named `hooks`");
         }
     }
 
@@ -139,22 +139,18 @@ impl HookFileReader<'_> {
             match EventNameMatch::of(name) {
                 EventNameMatch::Event(event, dialect) => self.entries(&path, event, dialect, entries),
                 EventNameMatch::Unsupported => {
-                    let message = format!("hooks on `{name}` are not run by this version");
+                    let message = format!("hooks on `{name}` are not supported in this version");
                     self.problem(&path, message, "remove them, or keep them for another program");
                 }
                 EventNameMatch::Unknown(Some(meant)) => {
-                    self.problem(
-                        &path,
-                        format!("there is no event `{name}`"),
-                        format!("write `{meant}` if that is meant"),
-                    );
+                    self.problem(&path, format!("there is no event `{name}`"), format!("did you mean `{meant}`?"));
                 }
-                // What stands beside events in something that is not only hooks.
+                // Other fields next to events, in something that is not only hooks.
                 EventNameMatch::Unknown(None)
                     if !entries.is_array()
                         && ["version", "description", "disableAllHooks"].contains(&name.as_str()) => {}
                 EventNameMatch::Unknown(None) => {
-                    let remedy = "see docs/hooks.md for those there are";
+                    let remedy = "see docs/hooks.md for the events";
                     self.problem(&path, format!("there is no event `{name}`"), remedy);
                 }
             }

@@ -1,4 +1,4 @@
-//! The file that is being read: what was found in it so far.
+//! The state of reading a hook file.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::position::JsonPositions;
 use crate::{HookProblem, TextPosition};
 
-/// How much two names must be alike for one to be meant by the other.
+/// Minimum similarity of two names for a suggestion.
 const MIN_SIMILARITY: f64 = 0.85;
 
-/// The file that is being read: what was found in it so far.
+/// The file being read, and what was found so far.
 pub(super) struct HookFileReader<'a> {
     pub(super) file: &'a str,
     /// The folder of the plugin that it belongs to.
@@ -32,7 +32,7 @@ impl HookFileReader<'_> {
         });
     }
 
-    /// Where a value stands, for people.
+    /// The position of a value, for people.
     pub(super) fn source(&self, path: &str) -> String {
         match self.positions.of_path(path) {
             Some(TextPosition { line, .. }) => format!("{}:{line}", self.file),
@@ -40,9 +40,9 @@ impl HookFileReader<'_> {
         }
     }
 
-    /// Says which fields of an object nobody reads.
+    /// Reports the unknown fields of an object.
     pub(super) fn report_unknown_fields(&mut self, path: &str, value: &Value, known: &[&str]) {
-        /// What people write for themselves.
+        /// Fields that people write for themselves.
         const REMARKS: [&str; 7] = ["description", "name", "comment", "$schema", "statusMessage", "id", "version"];
         let Value::Object(fields) = value else { return };
         for name in fields.keys() {
@@ -51,19 +51,19 @@ impl HookFileReader<'_> {
             }
             let scored = known.iter().map(|known| (strsim::jaro_winkler(name, known), *known));
             let meant = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= MIN_SIMILARITY);
-            let remedy = meant.map_or("remove it".into(), |(_, meant)| format!("write `{meant}` if that is meant"));
+            let remedy = meant.map_or("remove it".into(), |(_, meant)| format!("did you mean `{meant}`?"));
             self.problem(&format!("{path}/{name}"), format!("`{name}` is not a field of a hook"), remedy);
         }
     }
 }
 
-/// What sort of value it is, for people.
+/// The kind of value, for messages.
 pub(super) fn value_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }

@@ -1,7 +1,7 @@
-//! Reads hooks as they are written in the files of both families, flat or nested.
+//! Reads hooks from Copilot's and Claude's files, flat or nested.
 //!
-//! Nothing is dropped without a word: what cannot be used is a [`HookProblem`](crate::Problem) with its place, and does not
-//! keep the rest from being read.
+//! Nothing is dropped silently: what cannot be used is a [`HookProblem`](crate::HookProblem) with its position, and the
+//! rest is still read.
 
 mod action;
 mod entry;

@@ -1,23 +1,23 @@
-//! Where the values of a JSON text stand in it.
+//! Positions of the values in a JSON text.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::TextPosition;
 
-/// Where each value of a JSON text stands, by its path such as `/hooks/preToolUse/0`.
+/// The position of each value in a JSON text, by its path such as `/hooks/preToolUse/0`.
 #[derive(Debug, Default)]
 pub(super) struct JsonPositions {
     at: HashMap<String, TextPosition>,
-    /// Names that an object has twice, with all that stands in them; the last one counts.
+    /// Paths of names that an object has twice, with everything inside; the last one is used.
     repeated: BTreeSet<String>,
 }
 
 impl JsonPositions {
-    /// Looks through a text that is known to be JSON, and so is nested no deeper than the reader of JSON goes.
+    /// Scans a text that is valid JSON, and so is nested no deeper than the JSON parser allows.
     pub(super) fn of(text: &str) -> JsonPositions {
-        let mut look = PositionScanner { text, next: 0, line: 1, line_start: 0, positions: JsonPositions::default() };
-        look.value(String::new());
-        look.positions
+        let mut scan = PositionScanner { text, next: 0, line: 1, line_start: 0, positions: JsonPositions::default() };
+        scan.value(String::new());
+        scan.positions
     }
 
     /// The names that an object has twice.
@@ -26,7 +26,7 @@ impl JsonPositions {
         self.repeated.iter().filter(|path| !is_inner(path)).cloned().collect()
     }
 
-    /// Where the value at a path stands, or else the nearest around it.
+    /// The position of the value at a path, or else of the nearest one around it.
     pub(super) fn of_path(&self, path: &str) -> Option<TextPosition> {
         let mut path = path;
         loop {
@@ -109,7 +109,7 @@ impl PositionScanner<'_> {
         }
     }
 
-    /// A string as it means; the text is JSON, so every quote that is not escaped ends one.
+    /// Reads and decodes a string; the text is JSON, so every unescaped quote ends one.
     fn string(&mut self) -> String {
         let start = self.next;
         self.next += 1;

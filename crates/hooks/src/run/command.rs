@@ -11,13 +11,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::failure::HookRunError;
 use super::runner::HookOutput;
 
-/// Most bytes that a hook may write; one that writes more counts as broken, since its answer may be among them.
+/// Maximum output of a hook, in bytes; one that writes more fails, since its answer may be cut off.
 const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
 
-/// Most bytes of a failing hook's complaint.
+/// Maximum length of a failing hook's error output in messages, in bytes.
 const MAX_STDERR_BYTES: usize = 500;
 
-/// The exit code that says no.
+/// The exit code that denies.
 const DENY_EXIT_CODE: i32 = 2;
 
 /// A command and where it runs.
@@ -27,7 +27,7 @@ pub(super) struct HookCommand<'a> {
     pub(super) env: Vec<(OsString, OsString)>,
 }
 
-/// What a command has written so far, which stays known when its deadline ends it.
+/// The output of a command so far, which stays available after a timeout.
 #[derive(Debug, Default)]
 pub(super) struct CapturedOutput(Mutex<Vec<u8>>);
 
@@ -36,7 +36,7 @@ impl CapturedOutput {
         text(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes more; gives how much there is.
+    /// Adds bytes; returns the total length.
     fn add(&self, bytes: &[u8]) -> usize {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend_from_slice(bytes);
@@ -44,40 +44,40 @@ impl CapturedOutput {
     }
 }
 
-/// Runs a command to its end. Dropping this, as a deadline does, kills it with everything it started.
+/// Runs a command to its end. Dropping this future, as a timeout does, kills it with everything it started.
 pub(super) async fn run(
     guardian: &Guardian,
     command: HookCommand<'_>,
     payload: &Value,
-    heard: &CapturedOutput,
+    captured: &CapturedOutput,
 ) -> Result<HookOutput, HookRunError> {
     let mut program = Program::new(shell(), command.folder).args(["-c", command.command]);
     program.env = command.env;
     (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
     let process = guardian.spawn(program).await.map_err(|error| HookRunError::Start(error.to_string()))?;
     let Process { stdin, output, stderr, mut job } = process;
-    let complained = CapturedOutput::default();
-    let reading = async { tokio::try_join!(read(Some(output), heard), read(stderr, &complained)) };
+    let captured_stderr = CapturedOutput::default();
+    let reading = async { tokio::try_join!(read(Some(output), captured), read(stderr, &captured_stderr)) };
     tokio::select! {
         read = reading => read.map(|((), ())| ())?,
         never = write(stdin, payload) => match never {},
     };
-    let (output, complaint) = (heard.text(), complained.text());
+    let (output, stderr_text) = (captured.text(), captured_stderr.text());
     let exit = job.wait().await.map_err(|error| HookRunError::Start(error.to_string()))?;
     match exit.status {
         ExitStatus::Code(0) => Ok(HookOutput::Answer(output)),
-        ExitStatus::Code(DENY_EXIT_CODE) if complaint.trim().is_empty() => {
+        ExitStatus::Code(DENY_EXIT_CODE) if stderr_text.trim().is_empty() => {
             Ok(HookOutput::Denial(output.trim().to_owned()))
         }
-        ExitStatus::Code(DENY_EXIT_CODE) => Ok(HookOutput::Denial(complaint.trim().to_owned())),
+        ExitStatus::Code(DENY_EXIT_CODE) => Ok(HookOutput::Denial(stderr_text.trim().to_owned())),
         status @ (ExitStatus::Code(_) | ExitStatus::Signal(_)) => {
-            let said = protocol::clip_middle(complaint.trim(), MAX_STDERR_BYTES);
+            let said = protocol::clip_middle(stderr_text.trim(), MAX_STDERR_BYTES);
             Err(HookRunError::Status { status: status.to_string(), said })
         }
     }
 }
 
-/// Gives a hook its input. One that does not want it, or has had it, is waited for by whoever reads.
+/// Writes a hook's input, and never returns: the readers wait for the hook's end.
 async fn write(stdin: Option<ProcessInput>, payload: &Value) -> std::convert::Infallible {
     if let Some(mut stdin) = stdin {
         // A hook may end without having read anything.
@@ -86,8 +86,8 @@ async fn write(stdin: Option<ProcessInput>, payload: &Value) -> std::convert::In
     std::future::pending().await
 }
 
-/// What a hook writes, read to its end.
-async fn read(from: Option<ProcessOutput>, heard: &CapturedOutput) -> Result<(), HookRunError> {
+/// Reads a hook's output to its end.
+async fn read(from: Option<ProcessOutput>, captured: &CapturedOutput) -> Result<(), HookRunError> {
     let Some(mut from) = from else { return Ok(()) };
     let mut buffer = vec![0; 16 * 1024];
     loop {
@@ -95,13 +95,13 @@ async fn read(from: Option<ProcessOutput>, heard: &CapturedOutput) -> Result<(),
         if count == 0 {
             return Ok(());
         }
-        if heard.add(&buffer[..count]) > MAX_OUTPUT_BYTES {
+        if captured.add(&buffer[..count]) > MAX_OUTPUT_BYTES {
             return Err(HookRunError::TooMuchOutput(MAX_OUTPUT_BYTES));
         }
     }
 }
 
-/// The text, also of a program that writes two bytes a letter and says so.
+/// Decodes output as UTF-8, or as UTF-16 if it has a byte order mark.
 fn text(bytes: &[u8]) -> String {
     let pairs = |order: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]])).collect();
@@ -114,7 +114,7 @@ fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// What the files of both families expect: most of their commands are bash, and all of them run in it.
+/// The shell that Copilot's and Claude's files expect: most of their commands are bash, and all of them run in it.
 fn shell() -> &'static Path {
     let bash = Path::new("/bin/bash");
     if bash.exists() { bash } else { Path::new("/bin/sh") }

@@ -1,8 +1,8 @@
-//! In which way a hook failed.
+//! Failures of hooks.
 
 use std::time::Duration;
 
-/// In which way a hook failed.
+/// How a hook failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HookRunError {
     #[error("it could not be started: {0}")]
@@ -13,13 +13,13 @@ pub(crate) enum HookRunError {
     Status { status: String, said: String },
     #[error("it wrote more than {0} bytes; it should write one JSON object")]
     TooMuchOutput(usize),
-    #[error("what it wrote is not an answer: {0}")]
+    #[error("its output is not a valid answer: {0}")]
     Json(String),
-    #[error("its program {0} is not the one that was trusted; look at it, then `bosun trust`")]
+    #[error("its program {0} has changed since it was trusted; review it, then run `bosun trust`")]
     Program(String),
     #[error("{0}")]
     Net(String),
-    #[error("the program that drives the session did not answer: {0}")]
+    #[error("the session's client did not answer: {0}")]
     Client(String),
 }
 

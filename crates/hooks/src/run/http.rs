@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::failure::HookRunError;
 use super::runner::HookOutput;
 
-/// Most bytes of an answer; a longer one counts as broken, since what it decides may be cut off.
+/// Maximum length of an answer, in bytes; a longer one is a failure, since its decision may be cut off.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// What is posted where.
+/// A request to a hook's address.
 pub(super) struct HookPost<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a BTreeMap<String, String>,
@@ -20,11 +20,11 @@ pub(super) struct HookPost<'a> {
     pub(super) env: &'a [(OsString, OsString)],
 }
 
-/// Posts the payload to the one address that was written; an answer that points elsewhere is not followed.
+/// Posts the payload to the hook's address; redirects are not followed.
 pub(super) async fn run(client: &HttpClient, post: HookPost<'_>, payload: &Value) -> Result<HookOutput, HookRunError> {
     let broken = |error: net::NetError| HookRunError::Net(error.to_string());
     let kind = RequestHeader::plain("content-type", "application/json");
-    // Any of them may hold a key.
+    // Any of them may contain a key.
     let own = post.headers.iter().map(|(name, value)| RequestHeader::named(name, Secret::new(post.filled(value))));
     let headers = std::iter::once(Ok(kind)).chain(own).collect::<Result<Vec<RequestHeader>, _>>().map_err(broken)?;
     let body = payload.to_string().into();
@@ -44,7 +44,7 @@ pub(super) async fn run(client: &HttpClient, post: HookPost<'_>, payload: &Value
 }
 
 impl HookPost<'_> {
-    /// A header's value with its variables filled in. One that is not permitted, or not there, is empty.
+    /// Expands the variables in a header's value. A variable that is not permitted or not set is empty.
     fn filled(&self, value: &str) -> String {
         let (mut filled, mut rest) = (String::new(), value);
         while let Some(at) = rest.find('$') {
@@ -67,7 +67,7 @@ impl HookPost<'_> {
     }
 }
 
-/// The name after a `$`, with or without braces, and what follows it.
+/// Splits text after a `$` into the variable's name, with or without braces, and the rest.
 fn variable(text: &str) -> (Option<&str>, &str) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if let Some((name, after)) = text.strip_prefix('{').and_then(|inner| inner.split_once('}')) {

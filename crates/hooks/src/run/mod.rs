@@ -1,4 +1,4 @@
-//! Tells hooks of what happens, and hears what they say.
+//! Runs hooks on events, and collects their answers.
 
 mod command;
 mod failure;

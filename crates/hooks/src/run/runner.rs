@@ -1,4 +1,4 @@
-//! Runs the hooks that an occasion concerns, one after the other, and makes one verdict of what they say.
+//! Runs the hooks of an event one after the other, and combines their answers into one verdict.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,33 +21,33 @@ use crate::payload::payload;
 use crate::{Hook, HookContext, HookEventData, HookVerdict, Ruling};
 use crate::{output_parser, program};
 
-/// Longest that any hook is waited for, whatever was written for it.
+/// Maximum timeout of any hook, whatever its file says.
 const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// How many hooks run at once. A model can make thousands of calls in one answer: hooks that could not be started for
-/// want of files or processes would have no say.
+/// How many hooks run at once. A model can make thousands of calls in one answer, and hooks that could not start for
+/// lack of files or processes could not deny them.
 const MAX_CONCURRENT: usize = 64;
 
-/// What hooks are run with.
+/// What hooks run with.
 #[derive(Debug, Clone)]
 pub struct HookRunnerConfig {
     /// Starts programs.
     pub guardian: Guardian,
     /// The environment of started programs; header variables come from here too.
     pub env: Arc<Vec<(OsString, OsString)>>,
-    /// The folder that the session works in.
+    /// The session's folder.
     pub cwd: PathBuf,
     /// The project's top.
     pub project_root: PathBuf,
-    /// The way to addresses.
+    /// The network route to addresses.
     pub route: NetworkRoute,
-    /// The program that drives the session, if it has hooks.
+    /// The session's client, if it has hooks.
     pub client_hooks: Option<Arc<dyn ClientHookCaller>>,
 }
 
-/// A program that drives a session and has hooks of its own.
+/// A session's client with hooks of its own.
 pub trait ClientHookCaller: Send + Sync + fmt::Debug {
-    /// Calls one of them; gives its answer as JSON, or says in words why there is none.
+    /// Calls one of its hooks; returns the answer as JSON, or a message why there is none.
     fn call<'a>(
         &'a self,
         id: &'a str,
@@ -63,60 +63,60 @@ pub struct HookRunner {
     slots: Arc<Semaphore>,
 }
 
-/// What a hook that ended wrote.
+/// The output of a hook that ended.
 pub(super) enum HookOutput {
     /// Its answer.
     Answer(String),
-    /// That this may not be.
+    /// A denial, with the reason.
     Denial(String),
 }
 
 impl HookRunner {
-    /// Runs hooks with these.
-    pub fn new(ways: HookRunnerConfig) -> HookRunner {
-        let patience = HttpTimeouts { connect: MAX_TIMEOUT, first_byte: MAX_TIMEOUT, idle: MAX_TIMEOUT };
-        let client = HttpClient::new(ways.route.clone(), patience);
-        HookRunner { config: ways, client, slots: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
+    /// Creates a runner.
+    pub fn new(config: HookRunnerConfig) -> HookRunner {
+        let timeouts = HttpTimeouts { connect: MAX_TIMEOUT, first_byte: MAX_TIMEOUT, idle: MAX_TIMEOUT };
+        let client = HttpClient::new(config.route.clone(), timeouts);
+        HookRunner { config, client, slots: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
     }
 
-    /// Tells hooks of an occasion in their order. Each sees what those before it made of the call; after a no, nobody
-    /// else is asked.
-    pub async fn run_hooks(&self, hooks: &[&Hook], occasion: &HookEventData, about: &HookContext) -> HookVerdict {
+    /// Runs hooks on an event in their order. Each sees the changes made by those before it; after a denial, no further
+    /// hook runs.
+    pub async fn run_hooks(&self, hooks: &[&Hook], data: &HookEventData, context: &HookContext) -> HookVerdict {
         let mut verdict = HookVerdict::default();
-        let mut occasion = occasion.clone();
+        let mut data = data.clone();
         for hook in hooks {
-            let said = self.run_one(&hook.spec, &occasion, about).await;
-            if let (HookEventData::PreTool(call), Some(input)) = (&mut occasion, &said.updated_input) {
+            let hook_verdict = self.run_one(&hook.spec, &data, context).await;
+            if let (HookEventData::PreTool(call), Some(input)) = (&mut data, &hook_verdict.updated_input) {
                 call.input = Value::Object(input.clone()).to_string();
             }
-            if let (HookEventData::PostTool { answer, .. }, Some(text)) = (&mut occasion, &said.replacement_text) {
+            if let (HookEventData::PostTool { answer, .. }, Some(text)) = (&mut data, &hook_verdict.replacement_text) {
                 answer.clone_from(text);
             }
-            verdict.join(said);
-            if verdict.denial_reason().is_some() && !is_informational(&occasion) {
+            verdict.join(hook_verdict);
+            if verdict.denial_reason().is_some() && !is_informational(&data) {
                 break;
             }
         }
         verdict
     }
 
-    async fn run_one(&self, hook: &HookSpec, occasion: &HookEventData, about: &HookContext) -> HookVerdict {
-        let payload = payload(occasion, hook.event, about, hook.dialect);
+    async fn run_one(&self, hook: &HookSpec, data: &HookEventData, context: &HookContext) -> HookVerdict {
+        let payload = payload(data, hook.event, context, hook.dialect);
         let time = Duration::from_millis(hook.timeout_ms).min(MAX_TIMEOUT);
-        // Nobody closes it. Its time begins when it has room.
-        let _room = self.slots.acquire().await;
-        let heard = CapturedOutput::default();
-        let ran = tokio::time::timeout(time, self.run(hook, &payload, about, &heard)).await;
+        // The semaphore is never closed. The timeout starts once a slot is free.
+        let _permit = self.slots.acquire().await;
+        let captured = CapturedOutput::default();
+        let ran = tokio::time::timeout(time, self.run(hook, &payload, context, &captured)).await;
         let read = match ran {
-            Ok(Ok(HookOutput::Answer(text))) => output_parser::parse_output(&text, hook.event, hook.dialect, occasion),
+            Ok(Ok(HookOutput::Answer(text))) => output_parser::parse_output(&text, hook.event, hook.dialect, data),
             Ok(Ok(HookOutput::Denial(reason))) => Ok(denial_verdict(hook.event, reason)),
-            Ok(Err(failure)) => before_failure(&heard, hook, occasion, failure),
-            Err(_late) => before_failure(&heard, hook, occasion, HookRunError::TimedOut(time)),
+            Ok(Err(failure)) => before_failure(&captured, hook, data, failure),
+            Err(_late) => before_failure(&captured, hook, data, HookRunError::TimedOut(time)),
         };
         match read {
             Ok(verdict) => {
                 for message in &verdict.messages {
-                    tracing::info!(hook = hook.source, message, "a hook speaks");
+                    tracing::info!(hook = hook.source, message, "message from a hook");
                 }
                 verdict
             }
@@ -128,38 +128,39 @@ impl HookRunner {
         &self,
         hook: &HookSpec,
         payload: &Value,
-        about: &HookContext,
-        heard: &CapturedOutput,
+        context: &HookContext,
+        captured: &CapturedOutput,
     ) -> Result<HookOutput, HookRunError> {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
-                let folder = cwd.as_ref().map_or_else(|| self.folder(about), |cwd| self.config.project_root.join(cwd));
+                let folder =
+                    cwd.as_ref().map_or_else(|| self.folder(context), |cwd| self.config.project_root.join(cwd));
                 if let Some(file) = program::first_changed(&hook.programs, &folder) {
                     return Err(HookRunError::Program(file.display().to_string()));
                 }
                 let env = self.env(hook.dialect, env);
-                command::run(&self.config.guardian, HookCommand { command, folder, env }, payload, heard).await
+                command::run(&self.config.guardian, HookCommand { command, folder, env }, payload, captured).await
             }
             HookAction::Http { url, headers, allowed_env } => {
                 let post = HookPost { url, headers, allowed: allowed_env, env: &self.config.env };
                 http::run(&self.client, post, payload).await
             }
             HookAction::Client { id } => match &self.config.client_hooks {
-                Some(driver) => {
-                    driver.call(id, payload.clone()).await.map(HookOutput::Answer).map_err(HookRunError::Client)
+                Some(client) => {
+                    client.call(id, payload.clone()).await.map(HookOutput::Answer).map_err(HookRunError::Client)
                 }
-                None => Err(HookRunError::Client("the program that has it is not there".into())),
+                None => Err(HookRunError::Client("it is not connected".into())),
             },
         }
     }
 
-    /// The folder of the agent that it is about, which may be a checkout; the session's, if that is gone.
-    fn folder(&self, about: &HookContext) -> PathBuf {
-        let folder = PathBuf::from(&about.cwd);
+    /// The agent's folder, which may be a checkout; the session's, if that is gone.
+    fn folder(&self, context: &HookContext) -> PathBuf {
+        let folder = PathBuf::from(&context.cwd);
         if folder.is_dir() { folder } else { self.config.cwd.clone() }
     }
 
-    /// The session's variables, those that the formats promise, and the hook's own.
+    /// The session's variables, those of the dialect, and the hook's own.
     fn env(&self, dialect: HookDialect, own: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
         let project = match dialect {
             HookDialect::Camel => "COPILOT_PROJECT_DIR",
@@ -173,9 +174,9 @@ impl HookRunner {
     }
 }
 
-/// Whether hooks are only told: what they say comes too late to keep it from happening.
-fn is_informational(occasion: &HookEventData) -> bool {
-    match occasion {
+/// Whether hooks are only informed: their answer comes too late to prevent the event.
+fn is_informational(data: &HookEventData) -> bool {
+    match data {
         HookEventData::SessionStart(_)
         | HookEventData::SessionEnd { .. }
         | HookEventData::PostTool { .. }
@@ -192,18 +193,18 @@ fn is_informational(occasion: &HookEventData) -> bool {
     }
 }
 
-/// What a hook that failed had said before: a no, or that a person should decide, counts all the same, and so does what
-/// may have been one of a guard.
+/// Applies the answer that a failed hook gave before: a denial or an ask still counts, and so does text of a guard that
+/// may have been one.
 fn before_failure(
-    heard: &CapturedOutput,
+    captured: &CapturedOutput,
     hook: &HookSpec,
-    occasion: &HookEventData,
+    data: &HookEventData,
     failure: HookRunError,
 ) -> Result<HookVerdict, HookRunError> {
-    match output_parser::parse_output(&heard.text(), hook.event, hook.dialect, occasion) {
+    match output_parser::parse_output(&captured.text(), hook.event, hook.dialect, data) {
         Ok(verdict) if matches!(verdict.ruling, Ruling::Deny { .. } | Ruling::Ask { .. }) => {
-            tracing::warn!(hook = hook.source, %failure, "a hook said no, and failed");
-            // Nothing that would let more happen.
+            tracing::warn!(hook = hook.source, %failure, "a hook denied or asked, and then failed");
+            // Drop everything that would allow more.
             Ok(HookVerdict { updated_input: None, rules: Vec::new(), ..verdict })
         }
         Ok(_) => Err(failure),
@@ -212,7 +213,7 @@ fn before_failure(
     }
 }
 
-/// A hook's plain no.
+/// A hook's denial without JSON.
 fn denial_verdict(event: HookEvent, reason: String) -> HookVerdict {
     let reason = output_parser::clip_text(if reason.is_empty() { "it gave no reason" } else { &reason });
     let is_past = matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure);
@@ -220,13 +221,13 @@ fn denial_verdict(event: HookEvent, reason: String) -> HookVerdict {
     HookVerdict { ruling: Ruling::Deny { reason }, context, ..HookVerdict::default() }
 }
 
-/// What the failure of a hook means: nothing, or no.
+/// The consequence of a hook's failure: none, or a denial.
 fn failure_verdict(hook: &HookSpec, failure: &HookRunError) -> HookVerdict {
     tracing::warn!(hook = hook.source, %failure, "a hook failed");
-    // Whoever changed the program of a guard must not have got rid of it.
-    let is_no = match failure {
+    // Changing the program of a guard must not disable the guard.
+    let denies = match failure {
         HookRunError::Program(_) => !output_parser::is_stop(hook.event),
-        // It may have been a no.
+        // It may have been a denial.
         HookRunError::Json(_) | HookRunError::TooMuchOutput(_) => output_parser::is_guard(hook.event),
         HookRunError::Start(_)
         | HookRunError::TimedOut(_)
@@ -234,11 +235,11 @@ fn failure_verdict(hook: &HookSpec, failure: &HookRunError) -> HookVerdict {
         | HookRunError::Net(_)
         | HookRunError::Client(_) => false,
     };
-    match (hook.failure, is_no) {
+    match (hook.failure, denies) {
         (HookFailure::Open, false) => HookVerdict::default(),
         (HookFailure::Closed, _) | (HookFailure::Open, true) => {
-            let reason = format!("the hook of {} failed, and nothing goes on without it: {failure}", hook.source);
-            // What a hook was to look through first is not shown without it.
+            let reason = format!("the hook of {} failed, and it cannot be skipped: {failure}", hook.source);
+            // A result that a hook should have filtered is not shown without it.
             let text = (hook.event == HookEvent::PostToolUse).then(|| reason.clone());
             HookVerdict { ruling: Ruling::Deny { reason }, replacement_text: text, ..HookVerdict::default() }
         }

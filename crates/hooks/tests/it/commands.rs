@@ -126,7 +126,7 @@ async fn a_no_counts_also_of_a_hook_that_then_hangs_or_fails() {
     // What may have been a no and was cut off means no; a yes and other words mean nothing.
     let (ruling, _) =
         timed(guardian(), r#"printf '{"permissionDecision":"de'; sleep 60"#, HookFailure::Open, 1000).await;
-    assert!(denies(&ruling, "not an answer"), "{ruling:?}");
+    assert!(denies(&ruling, "not a valid answer"), "{ruling:?}");
     for text in [r#"echo '{"permissionDecision":"allow"}'"#, "echo checking"] {
         let (ruling, _) = timed(guardian(), &format!("{text}; sleep 60"), HookFailure::Open, 300).await;
         assert_eq!(ruling, Ruling::Nothing, "{text}");

@@ -75,7 +75,7 @@ fn an_agents_own_hooks_are_a_value() {
     assert_eq!((hooks.len(), hooks[0].event, hooks[0].dialect), (1, HookEvent::AgentStop, HookDialect::Snake));
     assert_eq!(hooks[0].source, "agents/one.md at Stop.0.hooks.0");
     assert_eq!(problems.len(), 1);
-    assert_eq!(problems[0].to_string(), "agents/one.md: there is no event `Sotp`; write `Stop` if that is meant");
+    assert_eq!(problems[0].to_string(), "agents/one.md: there is no event `Sotp`; did you mean `Stop`?");
 }
 
 #[test]

@@ -68,7 +68,7 @@ async fn an_address_is_asked_like_a_command() {
 async fn an_address_that_fails_is_a_hook_that_fails() {
     let moved = "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n";
     let wrong = "HTTP/1.1 500 Oh\r\ncontent-length: 4\r\n\r\noops";
-    for (answer, words) in [(moved, "moved to"), (wrong, "status 500"), ("", "longer than 0.3 s")] {
+    for (answer, words) in [(moved, "redirects to"), (wrong, "status 500"), ("", "longer than 0.3 s")] {
         let millis = if answer.is_empty() { 300 } else { 20_000 };
         let (ruling, _) = said(answer, HookFailure::Closed, millis).await;
         assert!(matches!(&ruling, Ruling::Deny { reason } if reason.contains(words)), "{ruling:?}");

@@ -1,4 +1,4 @@
-//! The guardian's executable for this crate's tests, and an owner that they may kill.
+//! The guardian executable for this crate's tests, and an owner that they can kill.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs each script in a shell, says `ready`, and holds them until it is killed.
+/// Runs each script in a shell, prints `ready`, and holds them until it is killed.
 fn own(
     made: impl FnOnce(Guardian) -> TestOutcome<Guardian>,
     parting: ExitGrace,
@@ -48,7 +48,7 @@ fn own(
 
 type TestOutcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// As the guardian of the first session in this home.
+/// Makes the guardian hold the lock of a session in this home.
 fn holding(guardian: Guardian, home: std::path::PathBuf) -> TestOutcome<Guardian> {
     let (home, session) = (Home::open(home)?, SessionId::new(uuid::Uuid::from_u128(1)));
     home.make_session(session)?;

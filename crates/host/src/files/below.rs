@@ -1,5 +1,5 @@
-//! Folders of Bosun's own: made, moved and removed below a root, and never outside it. No link is followed, and what is
-//! mounted from elsewhere is left alone.
+//! Creates, moves and removes Bosun's own folders below a root, and never outside it. No link is followed, and mounts
+//! of other file systems are left alone.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,20 +12,20 @@ use rustix::io::Errno;
 
 use super::root::{FOLDER, WorkspaceRoot, open_beneath};
 
-/// How deep folders are followed. What lies deeper is first brought up to the top.
+/// Maximum depth. Deeper folders are first moved to the top.
 const DEEP: usize = 64;
 
-/// What was removed.
+/// The totals of a removal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
-    /// How many files and folders.
+    /// The number of files and folders.
     pub entries: u64,
-    /// How many bytes their content had.
+    /// The bytes of their content.
     pub bytes: u64,
 }
 
-/// Makes the folders of a path below a root, which must exist, and gives the path without links. A link in the way is an
-/// error.
+/// Creates the folders of a path below a root, which must exist; returns the path without links. A link in the way is
+/// an error.
 pub fn make_below(root: &Path, below: &Path) -> io::Result<PathBuf> {
     require_below(below)?;
     let root = WorkspaceRoot::open(root)?;
@@ -33,8 +33,8 @@ pub fn make_below(root: &Path, below: &Path) -> io::Result<PathBuf> {
     Ok(root.path.join(below))
 }
 
-/// Gives what is below a root another place below it that is free. A folder that its owner may not write to gets a mode
-/// that allows it: the way to the folder above is part of what is written.
+/// Moves a path below a root to a free path below it. A folder that its owner may not write to gets a mode that allows
+/// it: a move rewrites the folder's own `..` entry.
 pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
     let root = WorkspaceRoot::open(root)?;
     let ((old, old_name), (new, new_name)) = (parent_of(&root, from)?, parent_of(&root, to)?);
@@ -47,14 +47,14 @@ pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives two things below a root each other's place, in one step.
+/// Swaps two paths below a root in one step.
 pub fn swap_below(root: &Path, one: &Path, other: &Path) -> io::Result<()> {
     let root = WorkspaceRoot::open(root)?;
     let ((a, a_name), (b, b_name)) = (parent_of(&root, one)?, parent_of(&root, other)?);
     Ok(renameat_with(&a, a_name, &b, b_name, RenameFlags::EXCHANGE)?)
 }
 
-/// Removes what is below a root, with everything in it; a link is removed, and not what it leads to.
+/// Removes a path below a root, with everything in it; a link is removed, not its target.
 pub fn remove_below(root: &Path, below: &Path) -> io::Result<RemovedFiles> {
     let (folder, name) = parent_of(&WorkspaceRoot::open(root)?, below)?;
     let device = fstat(&folder)?.st_dev;
@@ -63,9 +63,9 @@ pub fn remove_below(root: &Path, below: &Path) -> io::Result<RemovedFiles> {
     Ok(sweep.removed)
 }
 
-/// One removal under way.
+/// A removal in progress.
 struct FolderRemoval {
-    /// The folder that what is removed stands in.
+    /// The folder that contains the removed path.
     top: OwnedFd,
     device: u64,
     brought: u64,
@@ -105,7 +105,7 @@ impl FolderRemoval {
         Ok(())
     }
 
-    /// Removes a folder that lies too deep from a place where it does not.
+    /// Moves a folder that is too deep to the top, and removes it there.
     fn bring_up(&mut self, folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
         self.brought += 1;
         let above = OsString::from(format!(".bosun-removed-{}-{}", std::process::id(), self.brought));
@@ -114,12 +114,12 @@ impl FolderRemoval {
     }
 }
 
-/// Opens a folder to empty it, though its mode forbids that to its owner.
+/// Opens a folder to empty it, even if its mode forbids that to its owner.
 fn open_folder(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     let opened = match open_beneath(folder, name, FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => {
             let path = open_beneath(folder, name, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
-            // A descriptor of this kind cannot be given a mode itself; its name in /proc leads to it and nowhere else.
+            // Such a descriptor cannot be given a mode itself; its name in /proc leads only to it.
             let own = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&path));
             rustix::fs::chmod(own, Mode::RWXU)?;
             open_beneath(folder, name, FOLDER, Mode::empty())?
@@ -145,7 +145,7 @@ fn names(folder: impl AsFd) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// The folder that a path below a root stands in, and its name there.
+/// The parent folder of a path below a root, and the name in it.
 fn parent_of<'a>(root: &WorkspaceRoot, below: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
     require_below(below)?;
     let name = below.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -153,11 +153,11 @@ fn parent_of<'a>(root: &WorkspaceRoot, below: &'a Path) -> io::Result<(OwnedFd, 
     Ok((root.open_below(parent, FOLDER)?, name))
 }
 
-/// Only names: no way up, and no way from the top.
+/// Allows only names: no `..`, and no absolute path.
 fn require_below(below: &Path) -> io::Result<()> {
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     match below.components().next().is_some() && below.components().all(plain) {
         true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is not a path below", below.display()))),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} leaves its root", below.display()))),
     }
 }

@@ -1,4 +1,4 @@
-//! A place in a workspace: what is there, and putting something else there.
+//! A path in a workspace: reading what is there, and writing it.
 
 use std::ffi::OsStr;
 use std::fs::{File, FileType, Metadata};
@@ -17,7 +17,7 @@ use super::folder::OpenFolder;
 use super::root::{FOLDER, WorkspaceRoot, open_beneath};
 use super::stamp::FileStamp;
 
-/// A checked path. Using it follows no links, so it leads where it did when it was checked or nowhere.
+/// A checked path. Its use follows no links, so it leads where it did when it was checked, or nowhere.
 #[derive(Debug, Clone)]
 pub struct CheckedPath {
     root: Arc<WorkspaceRoot>,
@@ -32,11 +32,11 @@ pub struct FileBytes {
     pub bytes: Vec<u8>,
     /// What [`ExpectedContent::Unchanged`] compares with.
     pub stamp: FileStamp,
-    /// Who may read, write and execute it, as [`Place::write_new`] takes it.
+    /// Its permissions, as [`CheckedPath::write_new`] takes them.
     pub mode: u32,
 }
 
-/// What a writer believes to be at a place.
+/// What a writer expects at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedContent {
     /// Nothing.
@@ -47,7 +47,7 @@ pub enum ExpectedContent {
     Any,
 }
 
-/// How a file is opened to read it: a pipe or a terminal in its place must not hold the reader up.
+/// Flags to open a file for reading: a pipe or a terminal in its place must not block the reader.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 impl CheckedPath {
@@ -62,12 +62,12 @@ impl CheckedPath {
         &self.path
     }
 
-    /// Whether anything is there, be it what cannot be used.
+    /// Whether anything is there, usable or not.
     pub fn exists(&self) -> bool {
         !matches!(self.root.open_below(&self.below, OFlags::PATH), Err(Errno::NOENT | Errno::NOTDIR))
     }
 
-    /// Opens the folder that is there to see what is in it.
+    /// Opens the folder to list it.
     pub fn folder(&self) -> Result<OpenFolder, FileError> {
         OpenFolder::open(self.root.open_below(&self.below, FOLDER)).map_err(|errno| self.failed(errno))
     }
@@ -80,7 +80,7 @@ impl CheckedPath {
             return Err(too_large(metadata.len()));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-        // It may grow while it is read, and some files do not tell their size.
+        // It may grow while it is read, and some files do not report their size.
         file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| self.failed(error))?;
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if size > most {
@@ -90,19 +90,19 @@ impl CheckedPath {
         }
     }
 
-    /// Opens a file to read it in parts, with what is known of the file that is open.
+    /// Opens a file to read it in parts; returns its metadata too.
     pub fn open(&self) -> Result<(File, Metadata), FileError> {
         self.open_as(READ)
     }
 
-    /// The stamp of the file that is there.
+    /// The stamp of the file.
     pub fn stamp(&self) -> Result<FileStamp, FileError> {
         self.open_as(OFlags::PATH).map(|(_, metadata)| FileStamp::of(&metadata))
     }
 
-    /// Puts a file there in one step: others see the old one or the new one. An existing file's mode and owner
-    /// are kept as far as this user may set them. Between the last look at what is expected and the step
-    /// itself there is a moment in which another writer's change is overwritten.
+    /// Writes a file atomically: readers see the old one or the new one. An existing file's mode and owner are kept as
+    /// far as this user may set them. Between the last check and the replacement there is a moment in which another
+    /// writer's change can be overwritten.
     pub fn write(&self, bytes: &[u8], expect: ExpectedContent) -> Result<FileStamp, FileError> {
         let (folder, name) = self.open_folder()?;
         let existing = self.check(&folder, name, expect)?;
@@ -117,7 +117,7 @@ impl CheckedPath {
         published.map(|metadata| FileStamp::of(&metadata)).map_err(|error| self.failed(error))
     }
 
-    /// Puts a file where nothing is, in one step and with this mode; nobody sees it with another.
+    /// Writes a new file atomically with this mode; it is never visible with another mode.
     pub fn write_new(&self, bytes: &[u8], mode: u32) -> Result<FileStamp, FileError> {
         let (folder, name) = self.open_folder()?;
         self.check(&folder, name, ExpectedContent::New)?;
@@ -126,7 +126,7 @@ impl CheckedPath {
         published.map(|metadata| FileStamp::of(&metadata)).map_err(|error| self.failed(error))
     }
 
-    /// Removes the file that is there.
+    /// Removes the file.
     pub fn remove(&self, expect: ExpectedContent) -> Result<(), FileError> {
         let (folder, name) = self.open_folder()?;
         if self.check(&folder, name, expect)?.is_none() {
@@ -140,14 +140,14 @@ impl CheckedPath {
         self.root.make_folders(parent).map_err(|errno| self.failed(errno))
     }
 
-    /// Opens the regular file that is there, and nothing else.
+    /// Opens the path if it is a regular file.
     fn open_as(&self, flags: OFlags) -> Result<(File, Metadata), FileError> {
         let file = File::from(self.root.open_below(&self.below, flags).map_err(|errno| self.failed(errno))?);
         let metadata = self.require_regular(&file)?;
         Ok((file, metadata))
     }
 
-    /// Opens the folder that holds the place.
+    /// Opens the parent folder.
     fn open_folder(&self) -> Result<(OwnedFd, &OsStr), FileError> {
         let (Some(parent), Some(name)) = (self.below.parent(), self.below.file_name()) else {
             return Err(FileError::Directory(self.path.clone()));
@@ -159,7 +159,7 @@ impl CheckedPath {
         }
     }
 
-    /// Compares what is there with what is expected; returns it, if it is a file that may be replaced.
+    /// Compares what is there with the expectation; returns it, if it is a file that may be replaced.
     fn check(&self, folder: &OwnedFd, name: &OsStr, expect: ExpectedContent) -> Result<Option<Metadata>, FileError> {
         let existing = match open_beneath(folder, name, OFlags::PATH, Mode::empty()) {
             Ok(file) => Some(self.require_regular(&File::from(file))?),
@@ -176,7 +176,7 @@ impl CheckedPath {
             | (Some(_), ExpectedContent::Unchanged(_) | ExpectedContent::Any) => {}
         }
         if existing.is_some() {
-            // Replacing a file needs no permission for it, but whoever write-protects a file means it.
+            // Replacing a file needs no permission for it, but a write-protected file must not be replaced.
             accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS).map_err(|errno| self.failed(errno))?;
         }
         Ok(existing)
@@ -187,7 +187,7 @@ impl CheckedPath {
         if metadata.is_dir() {
             return Err(FileError::Directory(self.path.clone()));
         }
-        // Without following links, a link itself can still be opened to be looked at.
+        // Even without following links, a link itself can be opened as a path.
         if metadata.is_symlink() {
             return Err(FileError::Outside(self.path.clone()));
         }

@@ -1,23 +1,23 @@
-//! Why a path or a file cannot be used, in words that a model can act on.
+//! Errors of paths and files, with messages that a model can act on.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-/// Why a path does not lead to a place in the workspace.
+/// Why a path does not lead into the workspace.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// It leads out of the workspace, perhaps through a symbolic link.
     #[error("{} is outside the workspace; use a path under {}", path.display(), list(roots))]
     Outside {
-        /// The path as it was asked for.
+        /// The path as given.
         path: PathBuf,
         /// The folders that may be used.
         roots: Vec<PathBuf>,
     },
-    /// It has no characters, or one that no name can have.
-    #[error("`{}` is not a path; give a file's name without NUL bytes", .0.display())]
+    /// It is empty, or contains a NUL byte.
+    #[error("`{}` is not a valid path; give a file name without NUL bytes", .0.display())]
     Invalid(PathBuf),
     /// It goes back up from a folder that does not exist.
     #[error("{} does not exist, so `..` cannot lead back from it; use the direct path", .0.display())]
@@ -25,27 +25,27 @@ pub enum PathError {
     /// It is a symbolic link to nothing.
     #[error("{} is a symbolic link to something that does not exist; remove it or use its target's path", .0.display())]
     Dangling(PathBuf),
-    /// It goes on below a file.
+    /// It continues below a file.
     #[error("{} is a file and has nothing below it; check the path", .0.display())]
     NotDirectory(PathBuf),
-    /// Its symbolic links lead in a circle.
-    #[error("the symbolic links of {} lead in a circle; use the direct path", .0.display())]
+    /// Its symbolic links form a loop.
+    #[error("the symbolic links of {} form a loop; use the direct path", .0.display())]
     Circle(PathBuf),
-    /// It is longer than the system takes.
+    /// It is longer than the system allows.
     #[error("a path of {0} bytes or a part of it is too long for this system; use shorter names")]
     TooLong(usize),
     /// It leads through a folder that may not be entered.
     #[error("no permission to follow {}; use another path", .0.display())]
     Forbidden(PathBuf),
     /// The workspace itself was deleted or moved.
-    #[error("the working directory {} does not exist any more; nothing can be read or written there", .0.display())]
+    #[error("the working directory {} no longer exists; nothing can be read or written there", .0.display())]
     WorkspaceGone(PathBuf),
     /// Anything else.
     #[error("cannot follow {}: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -58,7 +58,7 @@ impl PathError {
             Some(Errno::NAMETOOLONG) => PathError::TooLong(path.as_os_str().len()),
             Some(Errno::ACCESS | Errno::PERM) => PathError::Forbidden(owned),
             Some(_) => PathError::Io { path: owned, source },
-            // Not from the system at all: the name holds a NUL byte.
+            // Not a system error: the name contains a NUL byte.
             None => PathError::Invalid(owned),
         }
     }
@@ -68,7 +68,7 @@ fn list(roots: &[PathBuf]) -> String {
     roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(" or ")
 }
 
-/// Why a file was not read or written. After a failed write the old file is whole.
+/// Why a file was not read or written. After a failed write the old file is intact.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// There is no such file.
@@ -77,10 +77,10 @@ pub enum FileError {
     /// The folder it should be in does not exist.
     #[error("the folder of {} does not exist; create it first", .0.display())]
     NoFolder(PathBuf),
-    /// There is such a file already.
-    #[error("{} exists already; edit it or choose another path", .0.display())]
+    /// The file already exists.
+    #[error("{} already exists; edit it or choose another path", .0.display())]
     Exists(PathBuf),
-    /// It is not what it was when it was read.
+    /// It has changed since it was read.
     #[error("{} has changed since it was read; read it again, then repeat the change", .0.display())]
     Changed(PathBuf),
     /// It is a folder.
@@ -97,23 +97,23 @@ pub enum FileError {
     /// The file or its folder may not be used in this way.
     #[error("no permission for {}; check its mode and its owner", .0.display())]
     Forbidden(PathBuf),
-    /// It is larger than the reader wants.
+    /// It is larger than the limit.
     #[error("{} has {size} bytes, more than the {most} that can be read at once; read a part of it", path.display())]
     TooLarge {
         /// The path.
         path: PathBuf,
         /// Its size in bytes.
         size: u64,
-        /// The most that was wanted.
+        /// The limit in bytes.
         most: u64,
     },
     /// A symbolic link or a file was put in the way after the path was checked.
-    #[error("something else was put in the way of {} while it was used; check the path again", .0.display())]
+    #[error("{} was replaced while it was used; check the path again", .0.display())]
     Outside(PathBuf),
-    /// The disk is full, or the user's share of it.
+    /// The disk is full, or the user's quota.
     #[error("no space left to write {}; free some and try again", .0.display())]
     Full(PathBuf),
-    /// The file system takes no writes.
+    /// The file system is read-only.
     #[error("{} is on a read-only file system; write elsewhere", .0.display())]
     ReadOnly(PathBuf),
     /// Anything else.
@@ -121,7 +121,7 @@ pub enum FileError {
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,5 +1,5 @@
-//! Whether anything in a folder changed since a moment. The system dates every change of a file's content or state, and of
-//! the names in a folder; unlike the time of a file's last writing, nobody can give that date another value.
+//! Detects changes in a folder since a moment. The system records the time of every change to a file's content or
+//! metadata, and to the names in a folder; unlike the modification time, a program cannot set it.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -16,36 +16,37 @@ use serde::{Deserialize, Serialize};
 
 use super::root::{FOLDER, WorkspaceRoot, open_beneath};
 
-/// How deep folders are followed.
+/// Maximum depth.
 const DEEP: usize = 64;
 
-/// By how much the clock may have been moved. A change that is dated with a clock that was set back looks older than it is.
+/// The tolerance for adjustments of the clock. A change that is recorded after the clock was set back looks older than
+/// it is.
 const MOVED_NS: u64 = 5_000_000;
-/// Between two looks at clocks, somebody else may have the processor.
+/// Between two reads of the clocks, the process may be suspended.
 const TRIES: usize = 100;
 const CLOSE_NS: i64 = 100_000;
 
-/// A moment by the clock that changes of files are dated with.
+/// A moment of the clock that change times use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMoment {
     seconds: i64,
     nanoseconds: i64,
-    /// How far this clock was ahead of the one that nobody can set.
+    /// How far this clock was ahead of the monotonic one.
     ahead_ns: i64,
 }
 
 impl FileMoment {
-    /// The moment at which a file changed that was written just now.
+    /// The change time of a file that was written just now.
     pub fn of(file: &Metadata) -> FileMoment {
         FileMoment { seconds: file.ctime(), nanoseconds: file.ctime_nsec(), ahead_ns: ahead() }
     }
 
-    /// Whether the clock was set since, so that dates cannot be compared with it.
+    /// Whether the clock was set since, so that times cannot be compared.
     fn is_lost(&self) -> bool {
         ahead().abs_diff(self.ahead_ns) > MOVED_NS
     }
 
-    /// As the system dates changes.
+    /// In the form of change times.
     pub fn at(&self) -> (i64, i64) {
         (self.seconds, self.nanoseconds)
     }
@@ -55,8 +56,8 @@ impl FileMoment {
     }
 }
 
-/// Whether nothing in a folder changed at a moment or later, but for what is in the folder `except` at its top. If the
-/// clock was set since, nobody can tell, and the answer is "no".
+/// Whether nothing in a folder changed since a moment, except in the folder `except` at its top. If the clock was set
+/// since, the answer is unknown and the result is false.
 pub fn is_untouched(folder: &Path, except: &OsStr, since: &FileMoment) -> io::Result<bool> {
     if since.is_lost() {
         return Ok(false);
@@ -65,28 +66,28 @@ pub fn is_untouched(folder: &Path, except: &OsStr, since: &FileMoment) -> io::Re
     Ok(FolderWalk::through(folder, except, |_path, found| old(found))?.is_continue())
 }
 
-/// What changed in a folder.
+/// A change in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Where, below the folder; empty for the folder itself.
+    /// The path below the folder; empty for the folder itself.
     pub path: PathBuf,
-    /// Of a folder, the names in it or its own state changed.
+    /// Whether it is a folder, of which the entries or the metadata changed.
     pub is_folder: bool,
-    /// When, in seconds and nanoseconds.
+    /// The change time, in seconds and nanoseconds.
     pub at: (i64, i64),
 }
 
-/// All that changed in a folder since a moment.
+/// The changes in a folder since a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileChanges {
-    /// Each of them.
+    /// The changes.
     pub all: Vec<FileChange>,
     /// Whether repositories are in the folder, changed or not.
     pub has_repositories: bool,
 }
 
-/// What changed in a folder at a moment or later, but for what is in the folder `except` at its top. If the clock was set
-/// since, nobody can tell; neither if the names of what changed have more than `most` bytes.
+/// The changes in a folder since a moment, except in the folder `except` at its top. None if the clock was set since,
+/// or if the changed paths have more than `most` bytes.
 pub fn changed_since(
     folder: &Path,
     except: &OsStr,
@@ -109,17 +110,17 @@ pub fn changed_since(
     Ok(walked.is_continue().then_some(changes))
 }
 
-/// One walk through a folder, until it is told to stop.
+/// A walk through a folder, until `see` stops it.
 struct FolderWalk<'a, F> {
     device: u64,
     except: &'a OsStr,
-    /// Where it is, below the folder: a path as bytes, which is quickly made longer and shorter.
+    /// The current path below the folder, as bytes, which are cheap to extend and truncate.
     path: Vec<u8>,
     see: F,
 }
 
 impl<'a, F: FnMut(&Path, &Stat) -> ControlFlow<()>> FolderWalk<'a, F> {
-    /// Through the folder itself and all that is in it. What is on another file system or too deep is an error.
+    /// Walks the folder and everything in it. Another file system or too much depth is an error.
     fn through(folder: &Path, except: &'a OsStr, see: F) -> io::Result<ControlFlow<()>> {
         let top = WorkspaceRoot::open(folder)?.open_below(Path::new(""), FOLDER)?;
         let found = fstat(&top)?;
@@ -169,7 +170,7 @@ fn changed_at(found: &Stat) -> (i64, i64) {
     (found.st_ctime, i64::try_from(found.st_ctime_nsec).unwrap_or(i64::MAX))
 }
 
-/// How many nanoseconds the clock is ahead of the one that nobody can set.
+/// How many nanoseconds the clock is ahead of the monotonic one.
 fn ahead() -> i64 {
     let mut ahead = 0;
     for _ in 0..TRIES {

@@ -1,4 +1,4 @@
-//! What is in a folder.
+//! Lists folders.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -6,23 +6,24 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 
-/// An open folder, entry by entry in the file system's own order. What its name leads to meanwhile does not matter.
+/// An open folder, listed entry by entry in the file system's order. It does not matter if its path meanwhile leads
+/// elsewhere.
 #[derive(Debug)]
 pub struct OpenFolder {
     folder: OwnedFd,
     entries: Dir,
 }
 
-/// One name in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderEntry {
     /// The name.
     pub name: OsString,
-    /// What goes by it.
+    /// Its kind.
     pub kind: EntryKind,
 }
 
-/// What goes by a name.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -41,11 +42,11 @@ impl OpenFolder {
         Ok(OpenFolder { entries: Dir::read_from(&folder)?, folder })
     }
 
-    /// Not every file system tells kinds along with names.
-    fn kind(&self, name: &OsStr, told: FileType) -> EntryKind {
-        let looked =
+    /// The kind of an entry. Not every file system reports kinds with names.
+    fn kind(&self, name: &OsStr, reported: FileType) -> EntryKind {
+        let examined =
             || statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|s| FileType::from_raw_mode(s.st_mode));
-        let kind = if told == FileType::Unknown { looked().unwrap_or(told) } else { told };
+        let kind = if reported == FileType::Unknown { examined().unwrap_or(reported) } else { reported };
         match kind {
             FileType::RegularFile => EntryKind::File,
             FileType::Directory => EntryKind::Folder,

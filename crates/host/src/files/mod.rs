@@ -1,13 +1,12 @@
 //! Files inside a workspace, and no others.
 //!
-//! A path is checked and used in two steps. [`Workspace::resolve`] follows `..` and symbolic links as they are
-//! at that moment and refuses what lies outside every root. The [`Place`] it returns is then opened from the
-//! root's own descriptor without following any link, so that a link put in the way meanwhile is an error and
-//! never a way out.
+//! A path is checked and used in two steps. [`Workspace::resolve`] follows `..` and symbolic links as they are at that
+//! moment and refuses paths outside every root. The returned [`CheckedPath`] is then opened from the root's own
+//! descriptor without following any link, so that a link created meanwhile is an error and never a way out.
 //!
-//! Folders of Bosun's own are made, moved and removed in the same way, below a root that nothing leads out of.
+//! Bosun's own folders are created, moved and removed in the same way, below a root that cannot be left.
 //!
-//! Everything here blocks the thread, for as long as a disk takes; nothing waits for a pipe or a device.
+//! Everything here blocks the thread while the disk works; nothing waits for a pipe or a device.
 
 mod below;
 mod checked_path;

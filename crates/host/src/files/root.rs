@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
-/// A folder that files may be used in. It stays the same folder when its name comes to mean another one.
+/// A folder in which files may be used. It stays the same folder even if its path comes to mean another one.
 #[derive(Debug)]
 pub(super) struct WorkspaceRoot {
     pub(super) path: PathBuf,
@@ -22,13 +22,13 @@ impl WorkspaceRoot {
         Ok(WorkspaceRoot { path, folder })
     }
 
-    /// Opens what is below this folder; follows no link.
+    /// Opens a path below this folder; follows no link.
     pub(super) fn open_below(&self, below: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
         open_beneath(&self.folder, below.as_os_str(), flags, Mode::empty())
     }
 
-    /// Makes the folders of a path that are missing.
+    /// Creates the missing folders of a path.
     pub(super) fn make_folders(&self, below: &Path) -> rustix::io::Result<()> {
         let mut folder = self.open_below(Path::new(""), FOLDER)?;
         for part in below.components() {
@@ -43,12 +43,12 @@ impl WorkspaceRoot {
     }
 }
 
-/// How a folder is opened to work in it.
+/// Flags to open a folder.
 pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
-/// The kernel asks for another try when somebody renames things meanwhile.
+/// The kernel requests a retry when something is renamed meanwhile.
 const TRIES: usize = 16;
 
-/// Opens a path below a folder; a link anywhere in it is an error, and so is a way out.
+/// Opens a path below a folder; a link anywhere in it is an error, and so is leaving the folder.
 pub(super) fn open_beneath(folder: impl AsFd, path: &OsStr, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;

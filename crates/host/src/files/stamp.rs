@@ -1,4 +1,4 @@
-//! Telling whether a file is still the one that was read.
+//! Detects whether a file is still the one that was read.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The stamp of the file that this was told of.
+    /// The stamp of the file with this metadata.
     pub fn of(metadata: &Metadata) -> FileStamp {
         FileStamp {
             device: metadata.dev(),

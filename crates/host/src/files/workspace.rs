@@ -1,4 +1,4 @@
-//! The folders that files may be used in, and how paths lead there.
+//! The folders in which files may be used, and the resolution of paths in them.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use super::checked_path::CheckedPath;
 use super::error::{FileError, PathError};
 use super::root::WorkspaceRoot;
 
-/// A working directory and the other folders that may be used from it.
+/// A working directory and the other folders that may be used.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     cwd: PathBuf,
@@ -37,8 +37,8 @@ impl Workspace {
         self.roots.iter().map(|root| root.path.as_path())
     }
 
-    /// Finds the place of a path, absolute or from the working directory. It may lead to a file that does not
-    /// exist yet, as long as what does exist of it is in the workspace.
+    /// Resolves a path, absolute or relative to the working directory. The file may not exist yet, as long as the
+    /// existing part of its path is in the workspace.
     pub fn resolve(&self, path: impl AsRef<Path>) -> Result<CheckedPath, PathError> {
         let path = path.as_ref();
         if path.as_os_str().is_empty() {
@@ -56,8 +56,8 @@ impl Workspace {
         self.roots.iter().find_map(inside).ok_or_else(|| self.outside(path))
     }
 
-    /// The place of an absolute path as a walk of the workspace gives it. Nothing is looked up: if there is a
-    /// link in it by now, using the place fails.
+    /// The checked path for an absolute path from a walk of the workspace. Nothing is looked up: if it contains a link
+    /// by now, its use fails.
     pub fn place(&self, path: &Path) -> Option<CheckedPath> {
         let inside = |root: &Arc<WorkspaceRoot>| {
             Some(CheckedPath::new(root.clone(), path.strip_prefix(&root.path).ok()?.to_owned()))
@@ -65,7 +65,7 @@ impl Workspace {
         self.roots.iter().find_map(inside)
     }
 
-    /// Makes the folders above a place that are missing.
+    /// Creates the missing parent folders of a path.
     pub fn create_parents(&self, place: &CheckedPath) -> Result<(), FileError> {
         place.create_parents()
     }
@@ -79,10 +79,10 @@ impl Workspace {
     }
 }
 
-/// The most bytes that a system call takes, without the 0 at their end.
+/// Maximum bytes of a path in a system call, without the final 0.
 const LONGEST_PATH: usize = 4095;
 
-/// A path without links and `..` in it, as things are at this moment.
+/// A path without links and `..`, as they are at this moment.
 struct RealPath {
     existing: PathBuf,
     /// The parts that do not exist.

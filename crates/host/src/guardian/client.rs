@@ -1,4 +1,4 @@
-//! The owner's side: starts programs through a guardian, and a guardian when there is none.
+//! The owner's side: starts programs through a guardian, and starts a guardian when there is none.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -17,8 +17,8 @@ use super::program::{Program, Stderr, Stdin};
 use super::wire::{GuardianRequest, JobId, OsBytes, SpawnFault, SpawnRequest};
 use crate::FileLock;
 
-/// Starts programs that cannot outlive this process. Copies share one guardian process, which is started with
-/// the first program; when the last copy and the last [`Job`] are dropped it ends.
+/// Starts programs that cannot outlive this process. Clones share one guardian process, which starts with the first
+/// program and ends when the last clone and the last [`Job`] are dropped.
 #[derive(Debug, Clone)]
 pub struct Guardian {
     executable: Arc<PathBuf>,
@@ -27,25 +27,25 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Will run `executable`, which must call [`guardian_main`](super::guardian_main) when its only argument is
+    /// Uses `executable`, which must call [`guardian_main`](super::guardian_main) when its only argument is
     /// [`GUARDIAN_ARGUMENT`](super::GUARDIAN_ARGUMENT).
     pub fn new(executable: PathBuf) -> Guardian {
         Guardian { executable: Arc::new(executable), lock: None, link: Arc::default() }
     }
 
-    /// The same, holding a lock that is given back when everything is gone that was started, and not before.
+    /// The same, with a lock that is released only when everything it started is gone.
     #[must_use]
     pub fn holding(self, lock: FileLock) -> Guardian {
         Guardian { lock: Some(Arc::new(lock)), ..self }
     }
 
-    /// Starts a program. If this is dropped before it is done, so is the program.
+    /// Starts a program. If the future is dropped before it completes, the program is killed.
     pub async fn spawn(&self, program: Program) -> Result<Process, SpawnError> {
         let link = self.link()?;
         let failed = |error: io::Error| SpawnError::new(&program, SpawnFault::Other, error.to_string());
         let (streams, descriptors) = open_streams(&program).map_err(failed)?;
         let id = link.next_job();
-        let packet = Packet::new(&order(id, &program), descriptors).map_err(failed)?;
+        let packet = Packet::new(&spawn_request(id, &program), descriptors).map_err(failed)?;
         let (started, start) = oneshot::channel();
         let (exited, exit) = oneshot::channel();
         let mut job = Job::new(id, link.clone(), program.parting, exit);
@@ -53,13 +53,13 @@ impl Guardian {
         match start.await {
             Ok(Ok(pid)) => job.started(pid),
             Ok(Err((fault, text))) => return Err(SpawnError::new(&program, fault, text)),
-            Err(_) => return Err(SpawnError::Unavailable("it ended before it answered".into())),
+            Err(_) => return Err(SpawnError::Unavailable("it ended before it replied".into())),
         }
         Ok(Process { stdin: streams.stdin, output: streams.output, stderr: streams.stderr, job })
     }
 
-    /// Ends every program that was started, with everything below it, and waits until all of it is gone. A guardian that
-    /// a program has stopped does not keep it from being so.
+    /// Ends every started program with all its processes, and waits until they are gone. It works even if a program has
+    /// stopped the guardian.
     pub async fn end(&self) -> Result<(), Survivors> {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
         match link {
@@ -68,7 +68,7 @@ impl Guardian {
         }
     }
 
-    /// The guardian that lives, or a new one.
+    /// The live guardian, or a new one.
     fn link(&self) -> Result<GuardianHandle, SpawnError> {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = link.as_ref().filter(|link| link.is_open()) {
@@ -80,7 +80,7 @@ impl Guardian {
     }
 }
 
-fn order(job: JobId, program: &Program) -> GuardianRequest {
+fn spawn_request(job: JobId, program: &Program) -> GuardianRequest {
     let env = program.env.iter().map(|(name, value)| (OsBytes(name.clone()), OsBytes(value.clone())));
     GuardianRequest::Spawn(SpawnRequest {
         job,
@@ -94,14 +94,14 @@ fn order(job: JobId, program: &Program) -> GuardianRequest {
     })
 }
 
-/// The starter's ends of a program's streams.
+/// The caller's ends of a program's streams.
 struct Streams {
     stdin: Option<ProcessInput>,
     output: ProcessOutput,
     stderr: Option<ProcessOutput>,
 }
 
-/// Opens both ends of a program's streams; the program's own are in the order of their numbers.
+/// Opens both ends of a program's streams; the program's ends are in the order of their descriptor numbers.
 fn open_streams(program: &Program) -> io::Result<(Streams, Vec<OwnedFd>)> {
     let (output, their_output) = output_pipe()?;
     let (stdin, their_stdin) = match program.stdin {

@@ -1,34 +1,34 @@
-//! Why a program did not start, or why its end is unknown.
+//! Why a program did not start, or why its exit status is unknown.
 
 use std::path::PathBuf;
 
 use super::program::Program;
 use super::wire::SpawnFault;
 
-/// Why a program did not start. Nothing of it runs.
+/// Why a program did not start. No part of it runs.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// There is no such program, or the interpreter that its first line names is missing.
+    /// There is no such program, or the interpreter in its first line is missing.
     #[error("program `{0}` was not found; check its name, its first line and PATH")]
     ProgramMissing(String),
-    /// The folder it should start in is gone, or is not a folder.
+    /// The working directory is gone, or is not a folder.
     #[error("working directory {} does not exist; choose another one", .0.display())]
     DirectoryMissing(PathBuf),
-    /// The program may not be executed, or its folder not be entered.
+    /// The program may not be executed, or its folder may not be entered.
     #[error("no permission for {}; check its mode and its owner", .0.display())]
     Forbidden(PathBuf),
-    /// The system does not take so many or so long arguments and variables.
-    #[error("the command is too large for this system; put its long argument into a file or on standard input")]
+    /// The arguments and variables exceed the system's limit.
+    #[error("the command is too long for this system; put its long argument into a file or on standard input")]
     TooLarge,
-    /// The guardian cannot be started, or died before it answered.
-    #[error("the guardian process is not available, try again: {0}")]
+    /// The guardian cannot be started, or died before it replied.
+    #[error("the guardian process is not available; try again: {0}")]
     Unavailable(String),
     /// Anything else.
     #[error("cannot start `{program}`: {text}")]
     Failed {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         text: String,
     },
 }
@@ -47,7 +47,7 @@ impl SpawnError {
     }
 }
 
-/// Why nobody knows how a program ended.
+/// Why the exit status of a program is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WaitError {
     /// The guardian died, and the program was killed with it.
@@ -55,7 +55,7 @@ pub enum WaitError {
     GuardianDied,
 }
 
-/// Processes that did not end though they were killed.
+/// Processes that did not end although they were killed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("still running although they were killed: processes {}", listed(.0))]
 pub struct Survivors(pub Vec<u32>);

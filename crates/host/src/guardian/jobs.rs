@@ -1,8 +1,8 @@
-//! The guardian's jobs: starting them, telling whose each process is, ending them and what they leave behind.
+//! The guardian's jobs: starts them, finds out which job a process belongs to, and ends them and their leftovers.
 //!
-//! Because the guardian is a subreaper, whatever a job leaves behind becomes the guardian's own child, an
-//! *orphan*. So a job's processes are its leader, the orphans that belong to it, and everything below those;
-//! and a job without orphans has left nothing behind, which costs one read to find out.
+//! Because the guardian is a subreaper, every process that a job leaves behind becomes the guardian's own child, an
+//! *orphan*. So a job's processes are its leader, the orphans that belong to it, and all their descendants; and a job
+//! without orphans has left nothing behind, which costs one read to find out.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -17,15 +17,15 @@ use super::start::{fault, start};
 use super::wire::{GuardianReport, JobId, SpawnRequest};
 use crate::proc::{ProcessStat, ProcessTable, own_children};
 
-/// Every job that has not been reported as ended.
+/// The jobs that have not been reported as ended.
 #[derive(Debug)]
 pub(super) struct Jobs {
     marks: ProcessMarks,
     jobs: HashMap<JobId, GuardedJob>,
     leaders: HashMap<Pid, JobId>,
-    /// Orphans whose job is known. They cannot change under us: their numbers are free only after we reap them.
+    /// Orphans whose job is known. They cannot be confused: their process ids are reused only after we reap them.
     orphans: HashMap<Pid, JobId>,
-    /// Living children that show no sign of a job, and when they were first seen.
+    /// Live children without a sign of a job, and when they were first seen.
     unknown: HashMap<Pid, Instant>,
 }
 
@@ -43,19 +43,19 @@ impl Jobs {
     }
 
     /// Starts a job on its three descriptors.
-    pub(super) fn spawn(&mut self, order: SpawnRequest, descriptors: Vec<OwnedFd>) -> GuardianReport {
-        let (job, leftovers, parting) = (order.job, order.leftovers, order.parting);
-        match start(&order, &self.marks, descriptors) {
+    pub(super) fn spawn(&mut self, request: SpawnRequest, descriptors: Vec<OwnedFd>) -> GuardianReport {
+        let (job, leftovers, parting) = (request.job, request.leftovers, request.parting);
+        match start(&request, &self.marks, descriptors) {
             Ok(leader) => {
                 self.jobs.insert(job, GuardedJob { leader, leftovers, parting, phase: JobPhase::Running });
                 self.leaders.insert(leader, job);
                 GuardianReport::Started { job, pid: leader.as_raw_pid() }
             }
-            Err(error) => GuardianReport::Failed { job, fault: fault(&error, &order), text: error.to_string() },
+            Err(error) => GuardianReport::Failed { job, fault: fault(&error, &request), text: error.to_string() },
         }
     }
 
-    /// Begins to end a job; one that is unknown has ended already.
+    /// Starts to end a job; an unknown one has already ended.
     pub(super) fn kill(&mut self, id: JobId, how: KillMode, now: Instant) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let was_running = matches!(job.phase, JobPhase::Running);
@@ -66,7 +66,7 @@ impl Jobs {
         }
     }
 
-    /// Tells every process of every job once that it should end.
+    /// Asks every process of every job once to end.
     pub(super) fn ask_all_to_end(&mut self, now: Instant) {
         let leaders: Vec<(JobId, Pid)> = self.jobs.iter().map(|(&id, job)| (id, job.leader)).collect();
         for (id, leader) in leaders {
@@ -74,13 +74,13 @@ impl Jobs {
         }
     }
 
-    /// Whether a program still runs that should not be killed in the middle of its work.
+    /// Whether a program still runs that must not be killed in the middle of its work.
     pub(super) fn has_patient(&self) -> bool {
         let runs = |job: &GuardedJob| self.leaders.contains_key(&job.leader);
         self.jobs.values().any(|job| job.parting == ExitGrace::Patient && runs(job))
     }
 
-    /// Tells every process of a job once that it should end: its group in one step, then those outside it.
+    /// Asks every process of a job once to end: its group in one step, then the processes outside it.
     fn ask_to_end(&mut self, id: JobId, leader: Pid, now: Instant) {
         let _ = self.adopt_orphans(now);
         let roots = self.roots(id);
@@ -91,7 +91,7 @@ impl Jobs {
         }
     }
 
-    /// Reaps every child that has ended. Tells whether there are children left.
+    /// Reaps every child that has ended; returns whether there are children left.
     pub(super) fn reap(&mut self, now: Instant) -> ChildProcesses {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -111,22 +111,22 @@ impl Jobs {
         }
     }
 
-    /// Takes every job that is ending one step further, and reports those that have ended.
+    /// Advances every job that is ending, and reports those that have ended.
     pub(super) fn settle(&mut self, now: Instant) -> Vec<GuardianReport> {
         let ending: Vec<JobId> =
             self.jobs.iter().filter(|(_, job)| job.phase.due(now).is_some()).map(|(&id, _)| id).collect();
         if ending.is_empty() {
             return Vec::new();
         }
-        let strangers = self.adopt_orphans(now);
+        let unknown = self.adopt_orphans(now);
         let mut snapshot = LazySnapshot::default();
-        ending.into_iter().filter_map(|id| self.settle_one(id, strangers, &mut snapshot, now)).collect()
+        ending.into_iter().filter_map(|id| self.settle_one(id, unknown, &mut snapshot, now)).collect()
     }
 
     fn settle_one(
         &mut self,
         id: JobId,
-        strangers: UnknownChildren,
+        unknown: UnknownChildren,
         snapshot: &mut LazySnapshot,
         now: Instant,
     ) -> Option<GuardianReport> {
@@ -141,7 +141,7 @@ impl Jobs {
                 return None;
             }
             JobPhase::Leaving { status } => (status, count(&snapshot.living(&roots))),
-            JobPhase::Clearing { status, left, .. } if roots.is_empty() && strangers == UnknownChildren::None => {
+            JobPhase::Clearing { status, left, .. } if roots.is_empty() && unknown == UnknownChildren::None => {
                 (status, left)
             }
             JobPhase::Clearing { kill_at, .. } if now < kill_at => return None,
@@ -151,8 +151,8 @@ impl Jobs {
                 let chase = self.chase(id, now);
                 let left = count(&living).max(left).max(u32::from(chase == OrphanSearch::Caught));
                 self.jobs.get_mut(&id)?.phase = JobPhase::Clearing { status, kill_at, left };
-                let nobody = self.adopt_orphans(now) == UnknownChildren::None;
-                let is_cleared = roots.is_empty() && chase == OrphanSearch::InVain && nobody;
+                let none_unknown = self.adopt_orphans(now) == UnknownChildren::None;
+                let is_cleared = roots.is_empty() && chase == OrphanSearch::InVain && none_unknown;
                 if !is_cleared && now < kill_at + phase::GIVE_UP {
                     return None;
                 }
@@ -163,15 +163,15 @@ impl Jobs {
         Some(GuardianReport::Exited { job: id, exit: ProgramExit { status, leftovers } })
     }
 
-    /// Kills a job's orphans as they come. A process that forks and ends again and again is gone before a look
-    /// at the whole machine is over, but each of its successors becomes a child of the guardian.
+    /// Kills a job's orphans as they appear. A process that forks and exits repeatedly is gone before a scan of the
+    /// whole machine is finished, but each of its successors becomes a child of the guardian.
     fn chase(&mut self, id: JobId, now: Instant) -> OrphanSearch {
         let mut chase = OrphanSearch::InVain;
         for _ in 0..CHASE {
             self.reap(now);
-            let strangers = self.adopt_orphans(now);
+            let unknown = self.adopt_orphans(now);
             let caught: Vec<Pid> = self.orphans.iter().filter(|&(_, &job)| job == id).map(|(&pid, _)| pid).collect();
-            if caught.is_empty() && strangers == UnknownChildren::None {
+            if caught.is_empty() && unknown == UnknownChildren::None {
                 break;
             }
             for pid in caught {
@@ -182,7 +182,7 @@ impl Jobs {
         chase
     }
 
-    /// How long the guardian may sleep if no child ends and no order comes.
+    /// How long the guardian may sleep if no child ends and no request arrives.
     pub(super) fn due(&self, now: Instant) -> Option<Duration> {
         self.jobs.values().filter_map(|job| job.phase.due(now)).min()
     }
@@ -193,11 +193,11 @@ impl Jobs {
         self.leaders.iter().chain(&self.orphans).filter_map(of_job).collect()
     }
 
-    /// Finds out whose the children are that no order started.
+    /// Finds the jobs of children that no request started.
     fn adopt_orphans(&mut self, now: Instant) -> UnknownChildren {
-        // Without a look, anybody may be there.
+        // Without the list, there may be unknown children.
         let Ok(children) = own_children() else { return UnknownChildren::Some };
-        let mut strangers = UnknownChildren::None;
+        let mut unknown = UnknownChildren::None;
         self.unknown.retain(|pid, _| children.contains(pid));
         for child in children {
             if self.leaders.contains_key(&child) || self.orphans.contains_key(&child) {
@@ -208,21 +208,21 @@ impl Jobs {
                     Some(job) => {
                         self.orphans.insert(child, job);
                     }
-                    // A process that is just becoming another program shows no environment for a moment.
+                    // A process during `exec` shows no environment for a moment.
                     None => {
                         let seen = *self.unknown.entry(child).or_insert(now);
                         if now.saturating_duration_since(seen) < NEWCOMER {
-                            strangers = UnknownChildren::Some;
+                            unknown = UnknownChildren::Some;
                         }
                     }
                 },
-                Ok(_) | Err(_) => strangers = UnknownChildren::Some,
+                Ok(_) | Err(_) => unknown = UnknownChildren::Some,
             }
         }
-        strangers
+        unknown
     }
 
-    /// The job of a living orphan. One that shed every sign of its job belongs to the last job that is left.
+    /// The job of a live orphan. One without any sign of its job belongs to the only remaining job.
     fn job_of(&self, orphan: Pid, stat: ProcessStat) -> Option<JobId> {
         let led_by = |leader: Option<Pid>| self.jobs.iter().find(|(_, job)| Some(job.leader) == leader);
         let by_leader = || led_by(stat.group).or_else(|| led_by(stat.session)).map(|(&id, _)| id);
@@ -231,13 +231,13 @@ impl Jobs {
     }
 }
 
-/// How long a child without a sign of its job may still come to show one.
+/// How long a child without a sign of its job may still show one.
 const NEWCOMER: Duration = Duration::from_millis(500);
 
-/// How often the guardian looks for a job's orphans in a row.
+/// How often in a row the guardian looks for a job's orphans.
 const CHASE: usize = 200;
 
-/// Whether a child ended before it could be told whose it was: what it started in its turn may come to light yet.
+/// Whether there are children whose job is unknown: processes that they started may still appear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 enum UnknownChildren {
@@ -259,7 +259,7 @@ pub(super) enum ChildProcesses {
     None,
 }
 
-/// A look at the machine that is taken when it is first needed.
+/// A process table that is read when it is first needed.
 #[derive(Debug, Default)]
 struct LazySnapshot(Option<ProcessTable>);
 
@@ -275,7 +275,7 @@ impl LazySnapshot {
     }
 }
 
-/// Kills processes that may be gone already.
+/// Kills processes that may already be gone.
 pub(super) fn kill_all(processes: &[(Pid, ProcessStat)]) {
     for (pid, _) in processes {
         let _ = kill_process(*pid, Signal::KILL);

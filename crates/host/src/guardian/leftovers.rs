@@ -1,5 +1,5 @@
-//! What an owner and its guardian left behind when both were killed at once: found by its marks, and ended by whoever
-//! comes next.
+//! Ends processes that were left when an owner and its guardian were both killed: the next owner finds them by their
+//! marks.
 
 use std::path::Path;
 use std::thread;
@@ -12,23 +12,23 @@ use super::mark::GuardianId;
 use super::record::{self, RecordContent};
 use crate::proc::{ProcessStat, parse_pid};
 
-/// How long processes that were killed may take to be gone.
+/// How long to wait for killed processes to be gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(5);
 
-/// Whether programs ran that a record tells of.
+/// Whether a record shows that programs ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordedPrograms {
     Programs,
     Nothing,
 }
 
-/// Lets a guardian go on that somebody stopped: it ends by itself when its owner is gone.
+/// Resumes a stopped guardian: it ends by itself when its owner is gone.
 pub(crate) fn wake_guardian(record: &Path) {
     signal_guardian(record, Signal::CONT);
 }
 
-/// Kills a guardian that does not end. What it guarded is found by its marks.
+/// Kills a guardian that does not end. Its processes are found by their marks.
 pub(crate) fn kill_guardian(record: &Path) {
     signal_guardian(record, Signal::KILL);
 }
@@ -41,7 +41,7 @@ fn signal_guardian(record: &Path, signal: Signal) {
     }
 }
 
-/// Ends every process that carries the mark of a record's guardian; fails with those that do not end.
+/// Ends every process with the mark of a record's guardian; fails with those that do not end.
 pub(crate) fn end_marked(record: &Path) -> io::Result<Result<RecordedPrograms, Vec<Pid>>> {
     let guardian = match record::read(record)? {
         RecordContent::Nothing => return Ok(Ok(RecordedPrograms::Nothing)),
@@ -64,13 +64,13 @@ pub(crate) fn end_marked(record: &Path) -> io::Result<Result<RecordedPrograms, V
     }
 }
 
-/// The living processes with the mark of this guardian.
+/// The live processes with the mark of this guardian.
 fn marked(guardian: GuardianId) -> io::Result<Vec<Pid>> {
     let own = getpid();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(parse_pid).filter(|&pid| pid != own) else { continue };
-        // One that is gone by now is not a leftover.
+        // A process that is gone by now is not a leftover.
         if guardian.marks(pid) && ProcessStat::read(pid).is_ok_and(|stat| !stat.is_dead()) {
             found.push(pid);
         }

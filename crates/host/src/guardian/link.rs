@@ -1,7 +1,7 @@
-//! The owner's end of the socket to one guardian, in the hands of one task.
+//! The owner's end of the socket to one guardian, handled by one task.
 //!
-//! When the guardian dies the task ends, and with it every wait. Before that it kills what the guardian
-//! guarded: those processes are this process's children by then, since it is a subreaper too.
+//! When the guardian dies, the task ends, and with it every wait. Before that it kills the processes that the guardian
+//! guarded: they are this process's children by then, since it is a subreaper too.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
@@ -39,10 +39,10 @@ struct GuardianConnection {
     _task: JoinSet<()>,
 }
 
-/// What was answered to a spawn.
+/// The reply to a spawn request.
 pub(super) type SpawnReply = Result<u32, (SpawnFault, String)>;
 
-/// Those who wait for a job's news.
+/// The channels that wait for a job's reports.
 #[derive(Debug)]
 pub(super) struct JobWaiters {
     pub(super) started: oneshot::Sender<SpawnReply>,
@@ -57,21 +57,21 @@ enum GuardianCall {
 }
 
 impl GuardianHandle {
-    /// Starts a guardian, which holds the lock as long as it lives.
+    /// Starts a guardian, which holds the lock while it lives.
     pub(super) fn start(executable: &Path, lock: Option<&FileLock>) -> io::Result<GuardianHandle> {
         set_child_subreaper(Some(getpid()))?;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
         let mut guardians = RegisteredGuardian::lock();
         let guardian = birth::start(executable, theirs, lock)?;
-        let enrolled = RegisteredGuardian::add(&mut guardians, &guardian);
+        let registered = RegisteredGuardian::add(&mut guardians, &guardian);
         drop(guardians);
         let (requests, inbox) = mpsc::unbounded_channel();
         let task = ConnectionTask {
-            // Only its readiness is used, so it need not know that packets here are in sequence.
+            // Only its readiness is used, so its type need not match the socket's.
             socket: UnixDatagram::from_std(ours.into())?,
             guardian,
-            _enrolled: enrolled,
+            _registered: registered,
             inbox,
             buffer: PacketBuffer::new(),
             outbox: VecDeque::new(),
@@ -82,31 +82,31 @@ impl GuardianHandle {
         Ok(GuardianHandle(Arc::new(GuardianConnection { requests, next: AtomicU64::new(1), _task: tasks })))
     }
 
-    /// Whether the guardian lives, as far as is known.
+    /// Whether the guardian is alive, as far as is known.
     pub(super) fn is_open(&self) -> bool {
         !self.0.requests.is_closed()
     }
 
-    /// A number that no job of this guardian had.
+    /// An unused job number.
     pub(super) fn next_job(&self) -> JobId {
         JobId(self.0.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Orders a job. Without a guardian the waiters are dropped, which is their answer.
+    /// Requests a job. Without a guardian the waiters are dropped, which ends their wait.
     pub(super) fn spawn(&self, job: JobId, packet: Packet, waiters: JobWaiters) {
         let _ = self.0.requests.send(GuardianCall::Spawn { job, packet, waiters });
     }
 
-    /// Orders a job's end. Without a guardian it has ended.
+    /// Requests a job's end. Without a guardian it has ended.
     pub(super) fn kill(&self, job: JobId, how: KillMode) {
         let _ = self.0.requests.send(GuardianCall::Kill { job, how });
     }
 
-    /// Ends the guardian with everything that it guards, and waits until it is gone.
+    /// Ends the guardian and everything it guards, and waits until it is gone.
     pub(super) async fn end(&self) -> Result<(), Survivors> {
         let (done, ended) = oneshot::channel();
         let _ = self.0.requests.send(GuardianCall::End { done });
-        // Without a task the guardian was ended before.
+        // Without a task the guardian has already ended.
         ended.await.unwrap_or(Ok(()))
     }
 }
@@ -115,7 +115,7 @@ impl GuardianHandle {
 struct ConnectionTask {
     socket: UnixDatagram,
     guardian: Child,
-    _enrolled: RegisteredGuardian,
+    _registered: RegisteredGuardian,
     inbox: mpsc::UnboundedReceiver<GuardianCall>,
     buffer: PacketBuffer,
     outbox: VecDeque<Packet>,
@@ -128,24 +128,24 @@ enum PendingReply {
     ForExit(oneshot::Sender<ProgramExit>),
 }
 
-/// Why the owner does not speak to its guardian any more.
+/// Why the connection to the guardian ended.
 enum ConnectionEnd {
     /// The guardian is gone.
     Gone,
-    /// Somebody wants it to end, and to hear of it.
+    /// The owner wants it to end, and waits for the result.
     Wanted(oneshot::Sender<Result<(), Survivors>>),
 }
 
-/// How often a guardian is looked at while programs run.
+/// How often a guardian is checked while programs run.
 const LOOK: Duration = Duration::from_millis(500);
-/// How often a guardian may be stopped before it is killed with everything below it.
+/// How often a guardian may be found stopped before it is killed with everything below it.
 const STOPS: u32 = 3;
-/// How long a guardian may take to end everything and itself.
+/// Time limit for a guardian to end everything and itself.
 const ENDING: Duration = Duration::from_secs(4);
 
 impl ConnectionTask {
     async fn run(mut self) {
-        let over = self.converse().await.unwrap_or_else(|_broken| {
+        let end = self.converse().await.unwrap_or_else(|_broken| {
             let _ = self.guardian.start_kill();
             ConnectionEnd::Gone
         });
@@ -155,12 +155,12 @@ impl ConnectionTask {
             GuardianExit::Clean => Ok(()),
             GuardianExit::Dead => kill_adopted().await,
         };
-        if let ConnectionEnd::Wanted(done) = over {
+        if let ConnectionEnd::Wanted(done) = end {
             let _unheard = done.send(ended);
         }
     }
 
-    /// Carries requests and reports until the guardian is gone or has to go.
+    /// Passes requests and reports until the guardian is gone or must end.
     async fn converse(&mut self) -> io::Result<ConnectionEnd> {
         let mut look = tokio::time::interval(LOOK);
         let mut stops = 0;
@@ -179,7 +179,7 @@ impl ConnectionTask {
                 },
                 ready = self.socket.readable() => {
                     ready?;
-                    if self.hear()? == PeerStatus::Gone {
+                    if self.receive_report()? == PeerStatus::Gone {
                         return Ok(ConnectionEnd::Gone);
                     }
                 }
@@ -187,7 +187,7 @@ impl ConnectionTask {
                 _tick = look.tick(), if !self.jobs.is_empty() => {
                     stops += u32::from(self.wake() == GuardianWake::Yes);
                     if stops > STOPS {
-                        return Err(io::Error::other("the guardian is stopped again and again"));
+                        return Err(io::Error::other("the guardian is stopped repeatedly"));
                     }
                 }
             }
@@ -195,7 +195,7 @@ impl ConnectionTask {
         }
     }
 
-    /// Waits until the guardian has ended everything and itself; one that does not is killed.
+    /// Waits until the guardian has ended everything and itself; kills it after the time limit.
     async fn await_end(&mut self) -> GuardianExit {
         let began = Instant::now();
         loop {
@@ -212,7 +212,7 @@ impl ConnectionTask {
         }
     }
 
-    /// Lets a guardian go on that somebody stopped.
+    /// Resumes a stopped guardian.
     fn wake(&self) -> GuardianWake {
         let Some(pid) = self.guardian_pid() else { return GuardianWake::No };
         if !ProcessStat::read(pid).is_ok_and(|stat| stat.is_stopped()) {
@@ -222,13 +222,13 @@ impl ConnectionTask {
         GuardianWake::Yes
     }
 
-    /// The guardian's process, as long as it was not reaped.
+    /// The guardian's process, until it is reaped.
     fn guardian_pid(&self) -> Option<Pid> {
         self.guardian.id().and_then(|pid| i32::try_from(pid).ok()).and_then(positive)
     }
 
     /// Delivers one report, if there is one.
-    fn hear(&mut self) -> io::Result<PeerStatus> {
+    fn receive_report(&mut self) -> io::Result<PeerStatus> {
         match self.socket.try_io(Interest::READABLE, || self.buffer.receive(&self.socket)) {
             Ok(ReceivedPacket::Packet(report, _)) => deliver(&mut self.jobs, report),
             Ok(ReceivedPacket::Closed) => return Ok(PeerStatus::Gone),
@@ -238,7 +238,7 @@ impl ConnectionTask {
         Ok(PeerStatus::There)
     }
 
-    /// Sends what the socket takes.
+    /// Sends as much as the socket accepts.
     fn flush(&mut self) -> io::Result<()> {
         while let Some(packet) = self.outbox.front() {
             match self.socket.try_io(Interest::WRITABLE, || packet.send(&self.socket)) {
@@ -252,7 +252,7 @@ impl ConnectionTask {
 }
 
 impl Drop for ConnectionTask {
-    /// A guardian that is stopped would not see that its owner is gone.
+    /// A stopped guardian would not notice that its owner is gone.
     fn drop(&mut self) {
         if let Some(pid) = self.guardian_pid() {
             let _ = kill_process(pid, Signal::CONT);
@@ -263,20 +263,20 @@ impl Drop for ConnectionTask {
 /// How a guardian ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GuardianExit {
-    /// By itself, after everything that it guarded.
+    /// By itself, after everything it guarded.
     Clean,
     /// It died, and may have left processes behind.
     Dead,
 }
 
-/// Whether a guardian was stopped and goes on now.
+/// Whether a guardian was stopped and has been resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GuardianWake {
     Yes,
     No,
 }
 
-/// Hands a report to those who wait for it; nobody may.
+/// Delivers a report to its waiter, if there is one.
 fn deliver(jobs: &mut HashMap<JobId, PendingReply>, report: GuardianReport) {
     match report {
         GuardianReport::Started { job, pid } => {
@@ -298,14 +298,14 @@ fn deliver(jobs: &mut HashMap<JobId, PendingReply>, report: GuardianReport) {
     }
 }
 
-/// A living guardian of this process, which is never taken for something that a dead one left behind.
+/// A live guardian of this process, which is never mistaken for a leftover of a dead one.
 #[derive(Debug)]
 struct RegisteredGuardian(Option<u32>);
 
 static GUARDIANS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 impl RegisteredGuardian {
-    /// Keeps guardians from starting and ending; held while one starts, which is then never seen unenrolled.
+    /// Keeps guardians from starting and ending; held while one starts, so that it is never seen unregistered.
     fn lock() -> MutexGuard<'static, BTreeSet<u32>> {
         GUARDIANS.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -328,11 +328,12 @@ impl Drop for RegisteredGuardian {
 const SWEEP_PATIENCE: Duration = Duration::from_secs(5);
 const SWEEP_PAUSE: Duration = Duration::from_millis(2);
 
-/// Kills and reaps what a dead guardian left to this process, until there is nothing; fails with what does not end.
+/// Kills and reaps the processes that this process inherited from a dead guardian, until there are none; fails with
+/// those that do not end.
 async fn kill_adopted() -> Result<(), Survivors> {
     let began = Instant::now();
     loop {
-        // An error is a reason to look again: there may be no descriptor to look with at this moment.
+        // After an error, try again: there may be no free descriptor at this moment.
         let left = kill_adopted_once();
         match left {
             Ok(left) if left.is_empty() => return Ok(()),
@@ -356,7 +357,7 @@ fn kill_adopted_once() -> io::Result<Vec<Pid>> {
     Ok(adopted)
 }
 
-/// The children that this process did not start: they live in other sessions, and are not its guardians.
+/// The children that this process did not start: they are in other sessions, and are not its guardians.
 fn adopted(all: &ProcessTable, guardians: &BTreeSet<u32>) -> io::Result<Vec<Pid>> {
     let own_session = ProcessStat::read(getpid())?.session;
     let is_guardian = |pid: Pid| guardians.contains(&pid.as_raw_pid().unsigned_abs());

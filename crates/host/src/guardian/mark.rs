@@ -1,11 +1,11 @@
-//! The mark that tells which job a process belongs to: a variable in its environment, which survives
-//! re-parenting, sessions and process groups.
+//! The mark that shows which job a process belongs to: a variable in its environment, which survives re-parenting,
+//! sessions and process groups.
 //!
-//! A Bosun inside a job of another Bosun adds its own mark after the outer one, so that both know the process.
+//! A Bosun inside a job of another Bosun appends its own mark to the outer one, so that both recognise the process.
 //!
 //! A program can clear its environment. So the guardian also lowers a resource limit, the number of file locks, to a
-//! number that stands for itself: Linux has not applied that limit since 2.4, every process inherits it through `fork`,
-//! `exec`, `setsid` and `unshare`, anybody can read it, and only root can raise it again.
+//! number that identifies the guardian: Linux has not applied that limit since 2.4, every process inherits it through
+//! `fork`, `exec`, `setsid` and `unshare`, any process can read it, and only root can raise it again.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -20,14 +20,14 @@ use crate::proc::{self, ProcessStat};
 pub(super) const VARIABLE: &str = "BOSUN_JOB";
 const SEPARATOR: u8 = b',';
 
-/// A guardian, named so that no later process can be taken for it before the machine restarts.
+/// Identifies a guardian; no other process gets the same id until the machine restarts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GuardianId {
     pid: i32,
     started: u64,
 }
 
-/// How many bits of a limit hold the time that a guardian started at; its process id is in those above.
+/// The bits of the limit that hold a guardian's start time; its process id is above them.
 const STARTED_BITS: u32 = 40;
 
 impl GuardianId {
@@ -76,22 +76,22 @@ impl FromStr for GuardianId {
     }
 }
 
-/// Lowers the limit that this guardian's programs will be known by. Inside a job of another Bosun the outer guardian's
-/// number stays: it ends everything below it.
+/// Lowers the limit that identifies this guardian's programs. Inside a job of another Bosun the outer guardian's number
+/// stays: it ends everything below it.
 pub(super) fn lower_locks(id: GuardianId) {
     if getrlimit(Resource::Locks).maximum.is_none() {
         let limit = Some(id.limit());
-        // Lowering is allowed to everybody; where it fails, the environment still tells.
+        // Any process may lower it; if that fails, the environment still has the mark.
         let _unmarked = setrlimit(Resource::Locks, Rlimit { current: limit, maximum: limit });
     }
 }
 
-/// Whether a process has a limit that a guardian lowered, or lowered one further itself to hide whose it is.
+/// Whether a process has a limit that a guardian lowered, or that it lowered further itself to hide its origin.
 pub(crate) fn has_lowered_locks(process: Pid) -> bool {
     locks_of(process).is_some()
 }
 
-/// The limit of file locks that a process cannot raise; none when it has no limit or cannot be looked at.
+/// The hard limit of file locks of a process; none when it has no limit or cannot be read.
 fn locks_of(process: Pid) -> Option<u64> {
     parse_locks(&fs::read_to_string(format!("/proc/{process}/limits")).ok()?)
 }
@@ -109,7 +109,7 @@ pub(super) struct ProcessMarks {
 }
 
 impl ProcessMarks {
-    /// The marks of this process, whose number and start time no other process has had since boot.
+    /// The marks of this process, whose id and start time no other process has had since boot.
     pub(super) fn of_this_process() -> ProcessMarks {
         ProcessMarks { outer: own_mark().unwrap_or_default(), guardian: GuardianId::of_this_process().to_string() }
     }
@@ -124,7 +124,7 @@ impl ProcessMarks {
         (OsStr::new(VARIABLE), value)
     }
 
-    /// The job of this guardian that a process was started by, as far as its environment tells.
+    /// The job of this guardian that started a process, according to its environment.
     pub(super) fn job_of(&self, process: Pid) -> Option<JobId> {
         proc::variable(process, VARIABLE).and_then(|value| self.parse(&value))
     }

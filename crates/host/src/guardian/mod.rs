@@ -1,22 +1,22 @@
-//! No orphans: whatever this process starts is gone soon after this process is, however it ended.
+//! No orphans: every process that this one starts is gone soon after this process ends, however it ended.
 //!
 //! ```text
 //! bosun ──seqpacket──▶ guardian ──▶ job (own process group, BOSUN_JOB in its environment)
 //!   └ reads and writes the job's pipes itself
 //! ```
 //!
-//! Programs are started by a guardian, a second process with one thread. It is a *child subreaper*: a process
-//! whose parent dies becomes the guardian's child, also after `setsid`, a double fork or `nohup`, so that
-//! everything that was ever started stays below it. When the socket to its owner closes it kills all of that
-//! and ends. The owner is a subreaper too: should the guardian be killed, what it guarded falls to the owner,
-//! which kills it and starts a new guardian with the next program.
+//! A guardian, a second process with one thread, starts the programs. It is a *child subreaper*: a process whose parent
+//! dies becomes the guardian's child, also after `setsid`, a double fork or `nohup`, so that everything that was ever
+//! started stays below it. When the socket to its owner closes, it kills all of them and ends. The owner is a subreaper
+//! too: if the guardian is killed, the owner inherits its processes, kills them, and starts a new guardian with the
+//! next program.
 //!
-//! A program may stop its guardian with a signal. The owner looks at it while programs run and lets it go on; one that is
-//! stopped again and again is killed with everything below it. Should both be killed at once, whoever opens the session
-//! next finds what they left by its marks.
+//! A program may stop its guardian with a signal. The owner checks it while programs run and resumes it; one that is
+//! stopped repeatedly is killed with everything below it. If both are killed at once, the next owner of the session
+//! finds their processes by the marks.
 //!
-//! The guardian keeps one more promise: when a job's first process ends, what that job left behind is killed
-//! before the exit is reported, unless the program was started with [`Leftovers::Keep`].
+//! The guardian also guarantees: when a job's first process ends, the processes that it left are killed before the exit
+//! is reported, unless the program was started with [`Leftovers::Keep`].
 
 mod birth;
 mod client;

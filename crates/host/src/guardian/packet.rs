@@ -1,7 +1,7 @@
-//! Packets between owner and guardian: one JSON object and the descriptors that come with it.
+//! Packets between owner and guardian: one JSON object and its descriptors.
 //!
-//! A packet is as large as the socket's buffer at most, while a command may be larger. What does not fit
-//! comfortably travels in a memory file, whose descriptor is then the last one.
+//! A packet can be no larger than the socket's buffer, but a command may be. A large object is sent in a memory file,
+//! whose descriptor is then the last one.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
@@ -19,12 +19,12 @@ use serde::de::DeserializeOwned;
 
 /// The first byte of a packet whose object follows it.
 const INLINE: u8 = b'i';
-/// The whole of a packet whose object is in a memory file.
+/// The only byte of a packet whose object is in a memory file.
 const IN_MEMORY: u8 = b'm';
 const MOST_INLINE: usize = 32 * 1024;
 const MOST_DESCRIPTORS: usize = 4;
 
-/// A packet on its way out.
+/// A packet to send.
 #[derive(Debug)]
 pub(super) struct Packet {
     body: Vec<u8>,
@@ -59,23 +59,23 @@ impl Packet {
     }
 }
 
-/// What came out of a socket.
+/// The result of a receive.
 #[derive(Debug)]
 pub(super) enum ReceivedPacket<T> {
     /// An object with its descriptors.
     Packet(T, Vec<OwnedFd>),
-    /// Nothing: the other side is gone, and nothing will ever come.
+    /// The other side is gone; nothing more will arrive.
     Closed,
 }
 
-/// Whether anybody is at the other end of the socket.
+/// Whether the other end of the socket is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PeerStatus {
     There,
     Gone,
 }
 
-/// Room for the largest packet.
+/// A buffer for the largest packet.
 #[derive(Debug)]
 pub(super) struct PacketBuffer(Vec<u8>);
 
@@ -112,14 +112,14 @@ fn parse<T: DeserializeOwned>(body: &[u8], descriptors: &mut Vec<OwnedFd>) -> io
     match body.split_first() {
         Some((&INLINE, json)) => Ok(serde_json::from_slice(json)?),
         Some((&IN_MEMORY, _)) => {
-            let lost = || io::Error::new(io::ErrorKind::InvalidData, "a packet came without its memory file");
+            let lost = || io::Error::new(io::ErrorKind::InvalidData, "a packet arrived without its memory file");
             let mut memory = File::from(descriptors.pop().ok_or_else(lost)?);
             let mut json = Vec::new();
             memory.rewind()?;
             memory.read_to_end(&mut json)?;
             Ok(serde_json::from_slice(&json)?)
         }
-        Some(_) | None => Err(io::Error::new(io::ErrorKind::InvalidData, "a packet of no known form")),
+        Some(_) | None => Err(io::Error::new(io::ErrorKind::InvalidData, "a packet of an unknown format")),
     }
 }
 

@@ -1,28 +1,28 @@
-//! The life of a job from its start to its report.
+//! The phases of a job, from its start to its report.
 
 use std::time::{Duration, Instant};
 
 use super::program::{ExitStatus, KillMode, Leftovers};
 
-/// How long what outlives its leader may take to end by itself, as the last of a shell's `>(…)` does.
+/// How long processes that outlive the leader may take to end by themselves, as the last of a shell's `>(…)` does.
 const LINGER: Duration = Duration::from_millis(200);
-/// How long a job that was asked to end may take.
+/// How long a job may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often processes that were killed are looked at again.
+/// How often killed processes are checked again.
 const RETRY: Duration = Duration::from_millis(20);
-/// When a killed process is reported as if it were gone; it may hang in the kernel or belong to another user.
+/// When a killed process is reported as gone; it may hang in the kernel or belong to another user.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(5);
 
-/// How far a job is.
+/// The phase of a job.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum JobPhase {
-    /// Its leader runs, and nobody wants it to end.
+    /// Its leader runs, and it was not asked to end.
     Running,
-    /// Asked to end; killed at a moment that may have passed.
+    /// Asked to end; killed at `kill_at`, which may have passed.
     Stopping { kill_at: Instant },
-    /// The leader is gone, and what it left behind must go too.
+    /// The leader is gone, and its leftovers must be killed.
     Clearing { status: ExitStatus, kill_at: Instant, left: u32 },
-    /// The leader is gone, and what it left behind may stay.
+    /// The leader is gone, and its leftovers may stay.
     Leaving { status: ExitStatus },
 }
 
@@ -37,7 +37,7 @@ impl JobPhase {
         }
     }
 
-    /// The phase after somebody wanted the job to end; nobody can put off what another asked for.
+    /// The phase after a request to end the job; a later request cannot postpone an earlier one.
     pub(super) fn asked_to_end(self, how: KillMode, now: Instant) -> JobPhase {
         let by = match how {
             KillMode::Gentle => now + GRACE,
@@ -53,7 +53,7 @@ impl JobPhase {
         }
     }
 
-    /// When the phase wants to be looked at again, if no child ends before.
+    /// When the phase must be checked again, if no child ends before.
     pub(super) fn due(self, now: Instant) -> Option<Duration> {
         match self {
             JobPhase::Running => None,

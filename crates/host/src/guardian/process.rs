@@ -1,4 +1,4 @@
-//! A running program as its starter sees it.
+//! A running program as its caller sees it.
 
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
@@ -8,26 +8,26 @@ use super::link::GuardianHandle;
 use super::program::{ExitGrace, KillMode, ProgramExit};
 use super::wire::JobId;
 
-/// What a program writes, to be read.
+/// The read end of a program's output.
 pub type ProcessOutput = pipe::Receiver;
-/// What a program reads, to be written; dropping it is the end of the program's input.
+/// The write end of a program's input; dropping it ends the input.
 pub type ProcessInput = pipe::Sender;
 
-/// A program that was started. The parts can be taken apart and used by different hands.
+/// A started program. Its parts can be used separately.
 #[derive(Debug)]
 pub struct Process {
     /// Its input, if that is a pipe.
     pub stdin: Option<ProcessInput>,
-    /// Its output, with its complaints in it if those are merged.
+    /// Its standard output, with its standard error if those are merged.
     pub output: ProcessOutput,
-    /// Its complaints, if those are a pipe.
+    /// Its standard error, if that is a pipe.
     pub stderr: Option<ProcessOutput>,
-    /// Its life.
+    /// The job that controls it.
     pub job: Job,
 }
 
 impl Process {
-    /// The number of its first process.
+    /// The id of its first process.
     pub fn pid(&self) -> u32 {
         self.job.pid()
     }
@@ -43,8 +43,8 @@ impl Process {
     }
 }
 
-/// The life of a started program, with every process that it starts itself. Dropping it kills them all, those of a
-/// program with [`ExitGrace::Patient`] only if they do not end when they are asked to.
+/// A started program with all its processes. Dropping it kills them all; with [`ExitGrace::Patient`] only after they
+/// had time to end by themselves.
 #[derive(Debug)]
 pub struct Job {
     id: JobId,
@@ -74,13 +74,13 @@ impl Job {
         self.pid = pid;
     }
 
-    /// The number of its first process.
+    /// The id of its first process.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Waits until its first process has ended and what that left behind is gone. May be dropped and called
-    /// again; the answer stays the same.
+    /// Waits until its first process has ended and its leftovers are gone. May be dropped and called again; the result
+    /// stays the same.
     pub async fn wait(&mut self) -> Result<ProgramExit, WaitError> {
         match &mut self.state {
             JobState::Ended(end) => *end,

@@ -1,4 +1,4 @@
-//! What to run, and how it ended.
+//! Programs to run, and how they ended.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,22 +15,22 @@ pub struct Program {
     pub args: Vec<OsString>,
     /// The folder it starts in; absolute, since the guardian has a working directory of its own.
     pub cwd: PathBuf,
-    /// Its whole environment.
+    /// Its complete environment.
     pub env: Vec<(OsString, OsString)>,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: Stdin,
-    /// Where its complaints go.
+    /// Its standard error.
     pub stderr: Stderr,
-    /// What becomes of processes that outlive its first one.
+    /// The treatment of processes that outlive its first one.
     pub leftovers: Leftovers,
     /// How long it may take to end when its owner is gone.
     pub parting: ExitGrace,
-    /// Most bytes of memory that each of its processes may take; no limit when absent.
+    /// Maximum bytes of memory of each of its processes; no limit when absent.
     pub memory: Option<u64>,
 }
 
 impl Program {
-    /// A program without arguments and environment, whose complaints are part of its output.
+    /// A program without arguments and environment, whose standard error is merged into its output.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Program {
         Program {
             program: program.into(),
@@ -60,43 +60,43 @@ impl Program {
     }
 }
 
-/// What a program reads.
+/// A program's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stdin {
     /// Nothing.
     Null,
-    /// What its starter writes.
+    /// A pipe from the caller.
     Pipe,
 }
 
-/// Where a program's complaints go.
+/// A program's standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stderr {
-    /// Into its output, in the order both were written.
+    /// Merged into its output, in the order of writing.
     Merge,
-    /// Into a pipe of their own.
+    /// A separate pipe.
     Pipe,
-    /// Nowhere.
+    /// Discarded.
     Null,
 }
 
-/// What becomes of processes that outlive a program's first one.
+/// The treatment of processes that outlive a program's first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Leftovers {
-    /// They are killed, a moment after it if they do not end by themselves.
+    /// They are killed shortly after it, if they do not end by themselves.
     Kill,
-    /// They live on until the owner ends.
+    /// They keep running until the owner ends.
     Keep,
 }
 
-/// How long a program may take to end by itself once its owner is gone and it was asked to.
+/// How long a program may take to end by itself after its owner is gone and it was asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExitGrace {
     /// A moment.
     Brief,
-    /// Some seconds: it holds locks in files of the user, and may be waiting for the disk.
+    /// A few seconds: it holds locks in files of the user, and may be waiting for the disk.
     Patient,
 }
 
@@ -116,7 +116,7 @@ pub enum KillMode {
 pub struct ProgramExit {
     /// How its first process ended.
     pub status: ExitStatus,
-    /// How many processes outlived that one, and were killed or kept.
+    /// The number of processes that outlived it, and were killed or kept.
     pub leftovers: u32,
 }
 
@@ -131,7 +131,7 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
-    /// Whether it says that all went well.
+    /// Whether the exit code is 0.
     pub fn is_success(self) -> bool {
         self == ExitStatus::Code(0)
     }

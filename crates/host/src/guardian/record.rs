@@ -1,7 +1,7 @@
-//! What a guardian leaves in a file while it lives and after: that programs ran, and the mark that they carry.
+//! The record of a guardian, in a file: that programs ran, and their mark.
 //!
 //! It is written before the first program starts, and again when the last one is gone: a program may have changed it
-//! meanwhile, and after that none can.
+//! meanwhile, and none can after that.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::mark::GuardianId;
 use crate::machine;
 
-/// The variable in which a guardian is told where its record is.
+/// The variable with the path of a guardian's record.
 pub(super) const VARIABLE: &str = "BOSUN_RECORD";
 
-/// Where a guardian keeps its record.
+/// The path of a guardian's record.
 #[derive(Debug)]
 pub(super) struct GuardianRecord(PathBuf);
 
@@ -27,26 +27,26 @@ struct RecordText {
 
 impl GuardianRecord {
     /// The record of this guardian, if it was given one.
-    #[expect(clippy::disallowed_methods, reason = "no setting: whoever starts a guardian says where its record is")]
+    #[expect(clippy::disallowed_methods, reason = "not a setting: the owner passes the path of the record")]
     pub(super) fn of_this_process() -> Option<GuardianRecord> {
         std::env::var_os(VARIABLE).map(|path: OsString| GuardianRecord(path.into()))
     }
 
-    /// Says that programs of this guardian run or ran.
+    /// Records that programs of this guardian run or ran.
     pub(super) fn write(&self) -> io::Result<()> {
         let text = RecordText { boot: machine::boot()?, guardian: GuardianId::of_this_process().to_string() };
         fs::write(&self.0, serde_json::to_vec(&text)?)
     }
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordContent {
     /// No program ran.
     Nothing,
     /// Programs of this guardian ran since the machine started.
     Guardian(GuardianId),
-    /// Programs ran, and none of them can still run, or nobody can tell which they are.
+    /// Programs ran, and none of them can still run, or they are unknown.
     Past,
 }
 

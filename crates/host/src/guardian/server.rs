@@ -21,25 +21,25 @@ use super::wire::{GuardianReport, GuardianRequest};
 use crate::machine;
 use crate::proc::ProcessTable;
 
-/// Runs a guardian on the socket that is this process's standard input; returns when its owner is gone and
-/// nothing that it started lives.
+/// Runs a guardian on the socket that is this process's standard input; returns when its owner is gone and none of its
+/// processes is alive.
 pub fn guardian_main() -> ExitCode {
     let Ok(mut server) = GuardianServer::open() else { return ExitCode::FAILURE };
     let served = server.serve();
     server.ask_to_end();
     let left = server.kill_everything();
     server.write_record();
-    // The owner takes success for: nothing that was started here lives.
+    // To the owner, success means that no process started here is alive.
     if served.is_ok() && left == ChildProcesses::None { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Caught rather than ignored: what a guardian ignores, its jobs would ignore too.
+/// Caught rather than ignored: jobs inherit ignored signals.
 const CAUGHT: [i32; 8] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2];
-/// How long processes that cannot be killed keep the guardian alive.
+/// How long unkillable processes keep the guardian alive.
 const LAST_PATIENCE: Duration = Duration::from_secs(60);
 /// How long programs may take to end by themselves when their owner is gone.
 const PARTING: Duration = Duration::from_millis(200);
-/// The same for programs with [`ExitGrace::Patient`](super::Parting): less than anybody waits for a guardian.
+/// The same for programs with [`ExitGrace::Patient`](super::ExitGrace): shorter than any wait for a guardian.
 const PATIENT_PARTING: Duration = Duration::from_secs(3);
 const LAST_RETRY: Duration = Duration::from_millis(5);
 
@@ -58,10 +58,10 @@ impl GuardianServer {
         machine::seal()?;
         let socket = io::stdin().as_fd().try_clone_to_owned()?;
         set_child_subreaper(Some(getpid()))?;
-        // Away from the owner's terminal, so that Ctrl-C reaches the owner alone. Fails only for the leader of
-        // a process group, which is away already.
+        // Leave the owner's terminal, so that Ctrl-C reaches only the owner. This fails only for the leader of a
+        // process group, which has already left it.
         let _ = setsid();
-        // `pkill -9 bosun` should kill the owner and spare the one that cleans up after it.
+        // `pkill -9 bosun` should kill the owner and spare the process that cleans up after it.
         rustix::thread::set_name(c"guardian")?;
         std::env::set_current_dir("/")?;
         let (signals, handler) = UnixStream::pair()?;
@@ -78,19 +78,19 @@ impl GuardianServer {
         Ok(server)
     }
 
-    /// Says in the session's folder that programs run or ran. Where that cannot be written, they run all the same.
+    /// Records in the session's folder that programs run or ran. If that fails, they run anyway.
     fn write_record(&self) {
         if let Some(record) = &self.record {
-            let _unsaid = record.write();
+            let _unrecorded = record.write();
         }
     }
 
-    /// Performs orders until the owner is gone.
+    /// Handles requests until the owner is gone.
     fn serve(&mut self) -> io::Result<()> {
         loop {
             self.sleep(self.jobs.due(Instant::now()))?;
             self.jobs.reap(Instant::now());
-            if self.hear()? == PeerStatus::Gone {
+            if self.handle_request()? == PeerStatus::Gone {
                 return Ok(());
             }
             for report in self.jobs.settle(Instant::now()) {
@@ -102,7 +102,7 @@ impl GuardianServer {
         }
     }
 
-    /// Sleeps until there is an order, a child has ended, a report can be sent or the time is up.
+    /// Sleeps until a request arrives, a child has ended, a report can be sent or the time is up.
     fn sleep(&mut self, most: Option<Duration>) -> io::Result<()> {
         let wanted = if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
         let mut sources = [PollFd::new(&self.socket, wanted), PollFd::new(&self.signals, PollFlags::IN)];
@@ -115,11 +115,11 @@ impl GuardianServer {
         Ok(())
     }
 
-    /// Performs one order, if there is one.
-    fn hear(&mut self) -> io::Result<PeerStatus> {
+    /// Handles one request, if there is one.
+    fn handle_request(&mut self) -> io::Result<PeerStatus> {
         match self.buffer.receive(&self.socket) {
-            Ok(ReceivedPacket::Packet(GuardianRequest::Spawn(order), descriptors)) => {
-                let report = self.jobs.spawn(order, descriptors);
+            Ok(ReceivedPacket::Packet(GuardianRequest::Spawn(request), descriptors)) => {
+                let report = self.jobs.spawn(request, descriptors);
                 self.tell(&report)?;
             }
             Ok(ReceivedPacket::Packet(GuardianRequest::Kill { job, how }, _)) => {
@@ -137,7 +137,7 @@ impl GuardianServer {
         Ok(())
     }
 
-    /// Sends what the socket takes.
+    /// Sends as much as the socket accepts.
     fn flush(&mut self) -> io::Result<PeerStatus> {
         while let Some(packet) = self.outbox.front() {
             match packet.send(&self.socket) {
@@ -152,8 +152,8 @@ impl GuardianServer {
         Ok(PeerStatus::There)
     }
 
-    /// Tells what still runs to end, and waits a moment: a program that is killed leaves its locks and half-written files
-    /// to whoever comes next.
+    /// Asks running programs to end, and waits a moment: a killed program leaves its locks and half-written files
+    /// behind.
     fn ask_to_end(&mut self) {
         let began = Instant::now();
         self.jobs.ask_all_to_end(began);
@@ -166,7 +166,7 @@ impl GuardianServer {
         }
     }
 
-    /// Kills everything below this process, and again what was forked meanwhile, until there is nothing.
+    /// Kills everything below this process, repeatedly, until there is nothing left.
     fn kill_everything(&mut self) -> ChildProcesses {
         let began = Instant::now();
         while self.jobs.reap(Instant::now()) == ChildProcesses::Some {

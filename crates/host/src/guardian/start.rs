@@ -1,4 +1,4 @@
-//! Starting a program, and saying why it could not be started.
+//! Starts a program, and classifies why it could not be started.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -13,15 +13,15 @@ use super::wire::{OsBytes, SpawnFault, SpawnRequest};
 
 /// Starts a program on its three descriptors, as the leader of a process group.
 #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
-pub(super) fn start(order: &SpawnRequest, marks: &ProcessMarks, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
+pub(super) fn start(request: &SpawnRequest, marks: &ProcessMarks, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
     let [stdin, stdout, stderr] = <[OwnedFd; 3]>::try_from(descriptors)
-        .map_err(|_| io::Error::other("descriptors were lost on the way; too many files are open"))?;
-    let env = order.env.iter().map(|(OsBytes(name), OsBytes(value))| (name.as_os_str(), value.as_os_str()));
-    let (mark, value) = marks.variable(order.job);
-    let mut command = Command::new(&order.program.0);
+        .map_err(|_| io::Error::other("descriptors were lost in transit; too many files are open"))?;
+    let env = request.env.iter().map(|(OsBytes(name), OsBytes(value))| (name.as_os_str(), value.as_os_str()));
+    let (mark, value) = marks.variable(request.job);
+    let mut command = Command::new(&request.program.0);
     command
-        .args(order.args.iter().map(|OsBytes(argument)| argument))
-        .current_dir(&order.cwd.0)
+        .args(request.args.iter().map(|OsBytes(argument)| argument))
+        .current_dir(&request.cwd.0)
         .env_clear()
         .envs(env.filter(|(name, _)| !name.is_empty()))
         .env(mark, value)
@@ -29,20 +29,20 @@ pub(super) fn start(order: &SpawnRequest, marks: &ProcessMarks, descriptors: Vec
         .stdin(Stdio::from(stdin))
         .stdout(Stdio::from(stdout))
         .stderr(Stdio::from(stderr));
-    let child = expendable(|| limited(order.memory, || command.spawn()))?;
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("a process without a number"))
+    let child = expendable(|| limited(request.memory, || command.spawn()))?;
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| io::Error::other("a process without an id"))
 }
 
-/// How much earlier than Bosun itself a machine without memory ends a program.
+/// How much earlier than Bosun a program is killed when the machine runs out of memory.
 const EXPENDABLE: i32 = 300;
 const OOM_SCORE: &str = "/proc/self/oom_score_adj";
 
-/// Starts something that a machine without memory ends before this process. It inherits the score at its start, so none
-/// of its children can come before it is set.
+/// Starts a program that is killed before this process when the machine runs out of memory. It inherits the score at
+/// its start, so its children cannot start before the score is set.
 fn expendable<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let own = fs::read_to_string(OOM_SCORE).ok().and_then(|score| score.trim().parse::<i32>().ok());
     let set = |score: i32| fs::write(OOM_SCORE, score.to_string());
-    // Everybody may raise it, and lower it again to where it was.
+    // Any process may raise it, and lower it again to where it was.
     let raised = own.filter(|own| set(own.saturating_add(EXPENDABLE).min(1000)).is_ok());
     let started = start();
     if let Some(own) = raised {
@@ -51,8 +51,8 @@ fn expendable<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     started
 }
 
-/// Starts something whose processes may take so much memory each: what they write to, not what they only reserve. It
-/// inherits the limit at its start.
+/// Starts a program whose processes may each use this much memory: memory they write to, not memory they only reserve.
+/// It inherits the limit at its start.
 fn limited<T>(memory: Option<u64>, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let Some(memory) = memory else { return start() };
     let own = getrlimit(Resource::Data);
@@ -63,9 +63,9 @@ fn limited<T>(memory: Option<u64>, start: impl FnOnce() -> io::Result<T>) -> io:
     started
 }
 
-/// Tells apart what the system reports with one number: a bad program and a bad folder.
-pub(super) fn fault(error: &io::Error, order: &SpawnRequest) -> SpawnFault {
-    let folder = Path::new(&order.cwd.0);
+/// Distinguishes a bad program from a bad folder, which the system reports with the same error.
+pub(super) fn fault(error: &io::Error, request: &SpawnRequest) -> SpawnFault {
+    let folder = Path::new(&request.cwd.0);
     match error.kind() {
         io::ErrorKind::ArgumentListTooLong => SpawnFault::TooLarge,
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !is_folder(folder) => SpawnFault::DirectoryMissing,

@@ -1,7 +1,7 @@
-//! What owner and guardian say to each other: JSON, one object a packet.
+//! The messages between owner and guardian: JSON, one object per packet.
 //!
-//! Names and arguments may be any bytes but 0, while JSON knows text only. They travel as Latin-1: every byte
-//! is the character of that number.
+//! Names and arguments may be any bytes but 0, while JSON only has text. They are sent as Latin-1: every byte is the
+//! character of that number.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,13 +16,13 @@ use super::program::{ExitGrace, KillMode, Leftovers, ProgramExit};
 #[serde(transparent)]
 pub(super) struct JobId(pub(super) u64);
 
-/// What the owner asks for.
+/// A request of the owner.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub(super) enum GuardianRequest {
     /// Start a program on the three descriptors that come with the packet.
     Spawn(SpawnRequest),
-    /// End a job and all that belongs to it.
+    /// End a job and all its processes.
     Kill { job: JobId, how: KillMode },
 }
 
@@ -39,7 +39,7 @@ pub(super) struct SpawnRequest {
     pub(super) memory: Option<u64>,
 }
 
-/// What the guardian tells.
+/// A report of the guardian.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub(super) enum GuardianReport {
@@ -47,11 +47,11 @@ pub(super) enum GuardianReport {
     Started { job: JobId, pid: i32 },
     /// The job did not start.
     Failed { job: JobId, fault: SpawnFault, text: String },
-    /// The job's first process ended, and what it left behind is gone or kept.
+    /// The job's first process ended, and its leftovers are gone or kept.
     Exited { job: JobId, exit: ProgramExit },
 }
 
-/// In which way a program did not start.
+/// Why a program did not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum SpawnFault {
@@ -63,7 +63,7 @@ pub(super) enum SpawnFault {
     Other,
 }
 
-/// Bytes that the operating system takes for a name.
+/// Bytes of a name or argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OsBytes(pub(super) OsString);
 

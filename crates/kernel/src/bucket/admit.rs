@@ -1,4 +1,4 @@
-//! Who may start a request now.
+//! Decides which holder may start a request now.
 
 use std::time::Duration;
 
@@ -9,45 +9,45 @@ use super::queue::PermitQueue;
 use super::throttle_stats::ThrottleStats;
 use super::{PermitHolder, RateBucket, RequestPermit};
 
-/// The longest wait that somebody stays for.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest wait; beyond it a request is parked.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// How often somebody looks again who waits for what others do.
+/// How often a waiting holder checks again.
 const POLL: Duration = Duration::from_millis(10);
 
-/// The least often that anybody in the line looks again.
-const SELDOM: Duration = Duration::from_millis(100);
+/// The longest time between two checks of a waiting holder.
+const MAX_POLL: Duration = Duration::from_millis(100);
 
-/// A place that nobody took for so long is anybody's: whose turn it was may be gone.
+/// After this long, a free place may be taken out of turn: the holder whose turn it was may be gone.
 const GRACE: Duration = Duration::from_millis(150);
 
-/// What a bucket says to somebody who wants to ask.
+/// A bucket's answer to a holder that wants to start a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdmitDecision {
-    /// Ask now.
+    /// Start now.
     Go(RequestPermit),
-    /// Not yet; look again at this moment.
+    /// Not yet; check again at this moment.
     Wait(Timestamp),
     /// Not before this moment, which is not worth waiting for.
     Park(Timestamp),
 }
 
 impl RateBucket {
-    /// Decides whether `holder` may start one request. `most` is how many the server takes at once, if it says so.
-    /// Who is told to wait has a place in the line until it is let in, leaves or does not come when it is its turn.
+    /// Decides whether `holder` may start one request. `most` is how many the server accepts at once, if it says so.
+    /// A holder that must wait stays in the queue until it is admitted, leaves, or misses its turn.
     pub fn admit(&mut self, now: Timestamp, holder: &PermitHolder, most: Option<u32>) -> AdmitDecision {
         self.refresh(now);
-        let entrance = match &mut self.gate {
+        let decision = match &mut self.gate {
             BucketGate::Open => self.enter(now, holder, most),
             BucketGate::Closed(closed) => match probe(closed, &mut self.queue, now, holder, self.freed_at) {
                 Ok(()) => {
                     self.era = self.era.wrapping_add(1);
                     AdmitDecision::Go(RequestPermit { era: self.era })
                 }
-                Err(entrance) => entrance,
+                Err(decision) => decision,
             },
         };
-        match entrance {
+        match decision {
             AdmitDecision::Go(_) => {
                 self.queue.leave(holder);
                 self.queue.take(holder);
@@ -56,36 +56,36 @@ impl RateBucket {
             AdmitDecision::Wait(_) => self.queue.join(holder),
             AdmitDecision::Park(_) => self.queue.leave(holder),
         }
-        entrance
+        decision
     }
 
-    /// Lets a request through an open gate, if there is room and it is time.
+    /// Admits a request through an open gate, if the window has room and the pace allows it.
     fn enter(&mut self, now: Timestamp, holder: &PermitHolder, most: Option<u32>) -> AdmitDecision {
         let place = self.queue.position(holder);
         let room = self.room(most);
         if room == 0 {
-            self.window.fill();
-            return AdmitDecision::Wait(turn(now, place + 1, POLL));
+            self.window.mark_full();
+            return AdmitDecision::Wait(next_check_at(now, place + 1, POLL));
         }
         self.pace.take_if(|pace| pace.is_idle(now));
         let (turns, since, each) = match &mut self.pace {
             None => (room, self.freed_at, POLL),
             Some(pace) if pace.next_at() > now => {
                 pace.delay(now);
-                return AdmitDecision::Wait(turn(pace.next_at(), place, pace.gap()));
+                return AdmitDecision::Wait(next_check_at(pace.next_at(), place, pace.gap()));
             }
             Some(pace) => (room.min(pace.due(now)), self.freed_at.max(pace.next_at()), pace.gap().min(POLL)),
         };
         if !is_turn(&mut self.queue, place, turns, now.since(since)) {
-            return AdmitDecision::Wait(turn(now, place - turns + 1, each));
+            return AdmitDecision::Wait(next_check_at(now, place - turns + 1, each));
         }
         self.start(now)
     }
 
-    /// How many more may be under way.
+    /// How many more requests may be in progress.
     fn room(&self, most: Option<u32>) -> usize {
         let size = most.map_or(self.window.size(), |most| self.window.size_within(most));
-        usize::try_from(size.saturating_sub(self.under_way())).unwrap_or(usize::MAX)
+        usize::try_from(size.saturating_sub(self.requests_in_progress())).unwrap_or(usize::MAX)
     }
 
     fn start(&mut self, now: Timestamp) -> AdmitDecision {
@@ -100,40 +100,40 @@ impl RateBucket {
     }
 }
 
-/// Lets one request try a closed gate when its time has come.
+/// Admits one request as a probe of a closed gate, once it is due.
 fn probe(
     closed: &mut ClosedGate,
-    line: &mut PermitQueue,
+    queue: &mut PermitQueue,
     now: Timestamp,
     holder: &PermitHolder,
     freed_at: Timestamp,
 ) -> Result<(), AdmitDecision> {
-    let place = line.position(holder);
+    let place = queue.position(holder);
     let wait = closed.until.since(now);
-    if !wait.is_zero() && (closed.why == CloseReason::Quota || wait > PATIENCE) {
+    if !wait.is_zero() && (closed.why == CloseReason::Quota || wait > MAX_WAIT) {
         return Err(AdmitDecision::Park(closed.until));
     }
     if !wait.is_zero() {
-        return Err(AdmitDecision::Wait(turn(closed.until, place, POLL)));
+        return Err(AdmitDecision::Wait(next_check_at(closed.until, place, POLL)));
     }
-    if closed.is_probed(now) || !is_turn(line, place, 1, now.since(freed_at.max(closed.until))) {
-        return Err(AdmitDecision::Wait(turn(now, place + 1, POLL)));
+    if closed.is_probed(now) || !is_turn(queue, place, 1, now.since(freed_at.max(closed.until))) {
+        return Err(AdmitDecision::Wait(next_check_at(now, place + 1, POLL)));
     }
     closed.probe(now, holder);
     Ok(())
 }
 
-/// Whether somebody at `place` in the line is among the next `turns`. When those before did not come for too long, they
-/// are sent away.
-fn is_turn(line: &mut PermitQueue, place: usize, turns: usize, free_for: Duration) -> bool {
+/// Whether the holder at `place` in the queue is among the next `turns`. Holders before it that missed their turn for
+/// too long are removed.
+fn is_turn(queue: &mut PermitQueue, place: usize, turns: usize, free_for: Duration) -> bool {
     let absent = place >= turns && free_for > GRACE;
     if absent {
-        line.skip(place);
+        queue.skip(place);
     }
     absent || place < turns
 }
 
-/// When somebody looks again before whom so many go first, `each` after another.
-fn turn(from: Timestamp, before: usize, each: Duration) -> Timestamp {
-    from.plus(each.saturating_mul(u32::try_from(before).unwrap_or(u32::MAX)).min(SELDOM))
+/// When a holder checks again that has `before` others ahead of it, one every `each`.
+fn next_check_at(from: Timestamp, before: usize, each: Duration) -> Timestamp {
+    from.plus(each.saturating_mul(u32::try_from(before).unwrap_or(u32::MAX)).min(MAX_POLL))
 }

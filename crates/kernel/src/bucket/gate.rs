@@ -1,4 +1,4 @@
-//! Open or closed, and for how long.
+//! Whether a bucket is open or closed, and for how long.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use super::PermitHolder;
 
-/// A closing without a stated end lasts at most this long at first, and twice as long each time.
+/// The longest first closing when no end is stated; it doubles each time.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// It never lasts longer than this.
+/// The longest closing when no end is stated.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The shortest closing: those who were under way are back by then, and have said whether they were throttled.
+/// The shortest closing: by then, requests in progress have returned and reported whether they were throttled.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// Nobody's word closes a bucket for longer than this; then it is tried.
+/// No provider can close a bucket for longer than this without a probe.
 const MAX_CLOSED: Duration = Duration::from_secs(31 * 24 * 3600);
 
-/// A probe that takes longer than this no longer keeps others from probing.
+/// A probe that takes longer than this no longer prevents other probes.
 const PROBE: Duration = Duration::from_secs(60);
 
-/// Whether requests are let through.
+/// Whether requests are admitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum BucketGate {
@@ -42,7 +42,7 @@ pub(super) struct ClosedGate {
     pub(super) probe: Option<GateProbe>,
 }
 
-/// Why it is closed.
+/// Why a gate is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum CloseReason {
@@ -50,11 +50,11 @@ pub(super) enum CloseReason {
     Throttled,
     /// A quota is used up.
     Quota,
-    /// Nothing was answered any more.
+    /// Several requests in a row got no answer.
     Down,
 }
 
-/// The one request that tests whether it is open again.
+/// The one request that tests whether the provider accepts requests again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GateProbe {
     pub(super) holder: PermitHolder,
@@ -62,7 +62,7 @@ pub(super) struct GateProbe {
 }
 
 impl BucketGate {
-    pub(super) fn set_back(&mut self, by: Duration) {
+    pub(super) fn shift_times_back(&mut self, by: Duration) {
         let BucketGate::Closed(closed) = self else { return };
         let back = |at: Timestamp| Timestamp(at.0.saturating_sub(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)));
         closed.at = back(closed.at);
@@ -80,7 +80,7 @@ impl ClosedGate {
         ClosedGate { why, at: now, until: until.min(now.plus(MAX_CLOSED)), failed: 0, probe: None }
     }
 
-    /// Whether somebody is testing it.
+    /// Whether a probe is in progress.
     pub(super) fn is_probed(&self, now: Timestamp) -> bool {
         self.probe.as_ref().is_some_and(|probe| now.since(probe.since_at) < PROBE)
     }
@@ -89,14 +89,14 @@ impl ClosedGate {
         self.probe = Some(GateProbe { holder: holder.clone(), since_at: now });
     }
 
-    /// Closes for longer after a probe that failed.
+    /// Stays closed for longer after a failed probe.
     pub(super) fn extend_after_probe(&mut self, now: Timestamp, why: CloseReason, named: Option<Timestamp>, dice: f64) {
         self.failed = self.failed.saturating_add(1);
         let until = backoff(now, self.failed, dice).max(named.unwrap_or(now));
         *self = ClosedGate { failed: self.failed, at: self.at, ..ClosedGate::new(now, why, until) };
     }
 
-    /// Takes a later word for it.
+    /// Stays closed at least until `until`.
     pub(super) fn lengthen(&mut self, now: Timestamp, until: Timestamp) {
         self.until = self.until.max(until.min(now.plus(MAX_CLOSED)));
     }
@@ -105,13 +105,13 @@ impl ClosedGate {
 /// When to try again after a throttle.
 pub(super) fn reopening(now: Timestamp, named: Option<Timestamp>, dice: f64) -> Timestamp {
     match named {
-        // A little later than named, and not all at the same moment.
+        // A little later than named, and spread out.
         Some(named) => named.max(now.plus(SHORTEST)).plus(Duration::from_millis(20).mul_f64(dice)),
         None => backoff(now, 0, dice),
     }
 }
 
-/// Exponential, and spread over half of its length.
+/// Exponential backoff, spread over half of its length.
 pub(super) fn backoff(now: Timestamp, failed: u32, dice: f64) -> Timestamp {
     let most = FIRST.saturating_mul(1 << failed.min(10)).min(LONGEST);
     now.plus(most.mul_f64(0.5 + dice.clamp(0.0, 1.0) / 2.0))

@@ -1,9 +1,8 @@
-//! Who may ask a provider now: the shared state of everybody who uses one account and model, and its decisions.
+//! Admission of model requests: the state that all users of one account and model share, and its decisions.
 //!
-//! A bucket is open or closed. While it is open, a window bounds how many requests are under way, and after the
-//! first throttle a pace bounds how often one starts. While it is closed nobody asks until a known moment, and then
-//! one request at a time probes. The state is plain data that processes hand to each other; time and chance come in
-//! as arguments.
+//! A bucket is open or closed. While it is open, a window limits how many requests are in progress, and after the
+//! first throttle a pace limits how often one starts. While it is closed, no request starts until a known moment, and
+//! then one request at a time probes. The state is plain data that processes share; time and randomness are passed in.
 
 mod admit;
 mod gate;

@@ -1,4 +1,4 @@
-//! How often a request may start. A window alone cannot hold a rate when answers are fast.
+//! How often a request may start. A window alone cannot limit the rate when answers are fast.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 /// Rates are in starts per thousand seconds.
 const LEAST: u64 = 250;
 
-/// The least after a first throttle, which may have met somebody who asked only once.
+/// The lowest rate after a first throttle, which may follow only a single request.
 const FIRST: u64 = 2_000;
 
-/// Above this a pace is no use: two starts are a millisecond apart at least.
+/// Above this a pace has no effect: two starts are at least a millisecond apart.
 const MOST: u64 = 1_000_000;
 
-/// How long a rate is kept at least before it is raised.
+/// The least time between two increases of the rate.
 const STEP: Duration = Duration::from_millis(500);
 
-/// How many starts a rate has at least before it is raised.
+/// The least number of starts between two increases of the rate.
 const STARTS: u32 = 4;
 
-/// How many near a rate that was too fast: to find out again costs a request.
+/// The same near a rate that was too fast, where each throttle costs a request.
 const CAREFUL_STARTS: u32 = 20;
 
-/// A pace that made nobody wait for so long is dropped.
+/// A pace that delayed no request for this long is dropped.
 const UNUSED: Duration = Duration::from_secs(60);
 
-/// How late a start may be without the next ones being late as well.
+/// How late a start may be without delaying the next ones.
 const SLACK_MICROS: u64 = 20_000;
 
 /// The rate at which requests start, and the search for the best one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RequestPace {
     rate: u64,
-    /// The rate at which it was last too fast, once that is known.
+    /// The rate that was last too fast, once known.
     ceiling: Option<u64>,
     /// The next start, in microseconds since the epoch.
     next_micros: u64,
@@ -41,7 +41,7 @@ pub(super) struct RequestPace {
     raised_at: Timestamp,
     /// Starts since it was raised.
     starts: u32,
-    /// When somebody last had to wait for it.
+    /// When it last delayed a request.
     waited_at: Timestamp,
 }
 
@@ -53,13 +53,13 @@ struct RateIncrease {
 }
 
 impl RequestPace {
-    /// The pace after the first throttle, from the rate that passed.
+    /// The pace after the first throttle, based on the rate that was accepted.
     pub(super) fn first(now: Timestamp, passed: u64) -> RequestPace {
         RequestPace::at(now, (passed / 10 * 9).max(FIRST), None)
     }
 
-    /// The pace after a throttle in spite of this one. What passed is counted over a second at least, so after a short
-    /// while it says too little: half is the most that one throttle takes.
+    /// The pace after another throttle. `passed` is measured over at least a second and may be too low after a short
+    /// time, so one throttle at most halves the rate.
     pub(super) fn slower(&self, now: Timestamp, passed: u64) -> RequestPace {
         let before = self.rate.clamp(LEAST, MOST);
         let rate = (passed / 100 * 85).clamp(before / 2, before / 100 * 85);
@@ -89,12 +89,12 @@ impl RequestPace {
         Duration::from_micros(gap(self.rate))
     }
 
-    /// Notes that somebody had to wait for it.
+    /// Notes that it delayed a request.
     pub(super) fn delay(&mut self, now: Timestamp) {
         self.waited_at = now;
     }
 
-    /// Whether it makes no difference any more.
+    /// Whether it no longer has an effect.
     pub(super) fn is_idle(&self, now: Timestamp) -> bool {
         self.rate >= MOST || now.since(self.waited_at) > UNUSED
     }
@@ -105,7 +105,7 @@ impl RequestPace {
         self.next_micros = due.saturating_add(gap(self.rate));
         self.last_at = now;
         self.starts = self.starts.saturating_add(1);
-        let (since, climb) = (now.since(self.raised_at), self.climb());
+        let (since, climb) = (now.since(self.raised_at), self.next_increase());
         if since >= STEP && self.starts >= climb.starts && self.is_used(since) {
             let rate = self.rate.clamp(LEAST, MOST);
             self.rate = (rate + rate * climb.percent / 100 + 1).min(MOST);
@@ -113,14 +113,14 @@ impl RequestPace {
         }
     }
 
-    /// Whether requests started about as often as they may.
+    /// Whether requests started about as often as the rate allows.
     fn is_used(&self, since: Duration) -> bool {
         let could = u64::try_from(since.as_micros()).unwrap_or(u64::MAX) / gap(self.rate);
         u64::from(self.starts) >= could / 10 * 8
     }
 
-    /// Fast while nothing says where the limit is, slowly near a rate that was too fast, and faster again beyond.
-    fn climb(&self) -> RateIncrease {
+    /// Fast while the limit is unknown, slow near a rate that was too fast, and faster again beyond it.
+    fn next_increase(&self) -> RateIncrease {
         match self.ceiling {
             None => RateIncrease { percent: 50, starts: STARTS },
             Some(ceiling) if self.rate < ceiling / 100 * 95 => RateIncrease { percent: 10, starts: STARTS },
@@ -129,7 +129,7 @@ impl RequestPace {
         }
     }
 
-    pub(super) fn set_back(&mut self, now: Timestamp) {
+    pub(super) fn restart_at(&mut self, now: Timestamp) {
         *self = RequestPace::at(now, self.rate, self.ceiling);
     }
 }

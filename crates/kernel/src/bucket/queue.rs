@@ -1,15 +1,15 @@
-//! Who holds requests, and who waits for one.
+//! The holders of requests, and the queue for them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Somebody who holds requests: a process, by a name that no later one has.
+/// A process that holds requests, by a name that is never reused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PermitHolder(pub String);
 
-/// How many requests each holder has under way, and the order in which holders wait.
+/// How many requests each holder has in progress, and the order in which holders wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PermitQueue {
     held: BTreeMap<PermitHolder, u32>,
@@ -17,7 +17,7 @@ pub(super) struct PermitQueue {
 }
 
 impl PermitQueue {
-    pub(super) fn under_way(&self) -> u32 {
+    pub(super) fn requests_in_progress(&self) -> u32 {
         self.held.values().fold(0, |sum, held| sum.saturating_add(*held))
     }
 
@@ -43,7 +43,7 @@ impl PermitQueue {
         }
     }
 
-    /// How many wait before this one.
+    /// How many holders wait before this one.
     pub(super) fn position(&self, holder: &PermitHolder) -> usize {
         self.waiting.iter().position(|waiting| waiting == holder).unwrap_or(self.waiting.len())
     }
@@ -62,7 +62,7 @@ impl PermitQueue {
         self.waiting.retain(|waiting| waiting != holder);
     }
 
-    /// Sends away those who wait before `place` and did not come when it was their turn.
+    /// Removes the holders before `place`, which missed their turn.
     pub(super) fn skip(&mut self, place: usize) {
         self.waiting.drain(..place.min(self.waiting.len()));
     }

@@ -1,4 +1,4 @@
-//! What becomes of a bucket when a request is back.
+//! How the outcome of a request changes a bucket.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::pace::RequestPace;
 use super::throttle_stats::ThrottleStats;
 use super::{PermitHolder, RateBucket, RequestPermit};
 
-/// Faults in a row after which nobody else tries.
+/// Faults in a row after which the bucket closes.
 const FAULTS: u32 = 3;
 
-/// What a request has to say of its provider.
+/// The outcome of a request, as far as it concerns its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestOutcome {
     /// It was answered.
@@ -21,16 +21,16 @@ pub enum RequestOutcome {
     Throttled(Option<Duration>),
     /// A quota is used up until then.
     Quota(Timestamp),
-    /// Nothing came, or nothing that made sense.
+    /// There was no answer, or no valid one.
     Down,
-    /// The provider is there and wants nothing of this one request.
+    /// The provider is up but rejected this one request.
     Refused,
-    /// It was given up before anything was known.
+    /// It was abandoned before anything was known.
     Nothing,
 }
 
 impl RateBucket {
-    /// Notes that a request is being answered: a provider that was closed is open.
+    /// Notes that an answer has started to arrive: if the request was a probe, the bucket opens.
     pub fn note_answering(&mut self, now: Timestamp, permit: RequestPermit) {
         self.refresh(now);
         if self.is_probe(permit) {
@@ -38,19 +38,19 @@ impl RateBucket {
         }
     }
 
-    /// Takes a request back, with its news. `dice` is between 0 and 1, and spreads those who wait.
+    /// Ends a request with its outcome. `dice` is between 0 and 1, and spreads out the next attempts.
     pub fn settle(
         &mut self,
         now: Timestamp,
         holder: &PermitHolder,
         permit: RequestPermit,
-        news: RequestOutcome,
+        outcome: RequestOutcome,
         dice: f64,
     ) {
         self.refresh(now);
         self.queue.release(holder);
         self.freed_at = now;
-        match news {
+        match outcome {
             RequestOutcome::Answered => {
                 self.faults = 0;
                 self.note_answering(now, permit);
@@ -65,7 +65,7 @@ impl RateBucket {
             RequestOutcome::Quota(until) => self.close(now, permit, CloseReason::Quota, Some(until), dice),
             RequestOutcome::Down => self.down(now, permit, dice),
             RequestOutcome::Refused | RequestOutcome::Nothing => {
-                if news == RequestOutcome::Refused {
+                if outcome == RequestOutcome::Refused {
                     self.faults = 0;
                 }
                 self.free_probe(permit);
@@ -89,8 +89,8 @@ impl RateBucket {
         }
     }
 
-    /// Closes the gate on the word of a request of this era. Those that were under way when it closed say nothing new:
-    /// they lengthen it to the time that they were told themselves, and a quota is a quota whoever meets it.
+    /// Closes the gate after a request of this era. Requests that were in progress when it closed add nothing new, but
+    /// they extend the closing to the time they were given, and a quota always counts.
     fn close(&mut self, now: Timestamp, permit: RequestPermit, why: CloseReason, named: Option<Timestamp>, dice: f64) {
         let probe = self.is_probe(permit);
         match &mut self.gate {
@@ -123,7 +123,7 @@ impl RateBucket {
         }
     }
 
-    /// Opens the gate, more carefully than before.
+    /// Opens the gate, with lower limits than before.
     fn open(&mut self, now: Timestamp) {
         let BucketGate::Closed(closed) = std::mem::take(&mut self.gate) else { return };
         match closed.why {

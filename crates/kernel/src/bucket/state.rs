@@ -12,30 +12,31 @@ use super::queue::PermitQueue;
 use super::throttle_stats::ThrottleStats;
 use super::window::RequestWindow;
 
-/// An open bucket that nobody used for so long is as new: what was learnt then says little of today.
-const MEMORY: Duration = Duration::from_secs(600);
+/// An open bucket that is unused for this long is reset: its measurements are out of date.
+const IDLE_RESET: Duration = Duration::from_secs(600);
 
-/// A clock that shows less than before by more than this was set back.
-const SET_BACK: Duration = Duration::from_secs(5);
+/// A clock that is behind the last known time by more than this was set back.
+const MIN_CLOCK_SETBACK: Duration = Duration::from_secs(5);
 
-/// What everybody who uses one account and model shares.
+/// The state that all users of one account and model share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateBucket {
     pub(super) gate: BucketGate,
-    /// Counts closings and probes; a request of an older era says nothing of this one.
+    /// Increases when the bucket closes or a probe starts, so that outcomes of earlier requests are known to be old.
     pub(super) era: u64,
     pub(super) window: RequestWindow,
     pub(super) pace: Option<RequestPace>,
     pub(super) throttle_stats: ThrottleStats,
-    /// Faults in a row, without an answer between them.
+    /// How many requests in a row failed because the provider was down.
     pub(super) faults: u32,
     pub(super) queue: PermitQueue,
-    /// When a place last came free.
+    /// When a request last started or ended; the next holder in the queue has its turn from then on.
     pub(super) freed_at: Timestamp,
+    /// The latest time at which the bucket was used.
     seen_at: Timestamp,
 }
 
-/// The right to one request, as the bucket knows it.
+/// The right to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestPermit {
     /// The era it started in.
@@ -43,17 +44,17 @@ pub struct RequestPermit {
 }
 
 impl RateBucket {
-    /// How many requests are under way.
-    pub fn under_way(&self) -> u32 {
-        self.queue.under_way()
+    /// How many requests are in progress.
+    pub fn requests_in_progress(&self) -> u32 {
+        self.queue.requests_in_progress()
     }
 
-    /// How many may be under way.
+    /// How many requests may be in progress.
     pub fn window(&self) -> u32 {
         self.window.size()
     }
 
-    /// Until when nobody may ask, if it is closed.
+    /// The time until which the bucket is closed; none if it is open.
     pub fn closed_until(&self) -> Option<Timestamp> {
         match &self.gate {
             BucketGate::Open => None,
@@ -66,17 +67,17 @@ impl RateBucket {
         matches!(&self.gate, BucketGate::Closed(closed) if closed.probe.is_some()) && permit.era == self.era
     }
 
-    /// Whether this holder has a place in the line.
+    /// Whether this holder is in the queue.
     pub fn is_waiting(&self, holder: &PermitHolder) -> bool {
         self.queue.is_waiting(holder)
     }
 
-    /// Everybody who holds a request or waits for one.
+    /// All holders that have a request in progress or wait to start one.
     pub fn holders(&self) -> impl Iterator<Item = &PermitHolder> {
         self.queue.holders()
     }
 
-    /// Drops a holder that died, with all it held.
+    /// Removes a dead holder with all its requests.
     pub fn forget(&mut self, now: Timestamp, holder: &PermitHolder) {
         self.queue.forget(holder);
         self.freed_at = now;
@@ -85,26 +86,26 @@ impl RateBucket {
         }
     }
 
-    /// Gives up a holder's place in the line.
+    /// Removes a holder from the queue.
     pub fn leave(&mut self, holder: &PermitHolder) {
         self.queue.leave(holder);
     }
 
-    /// Whether the clock was set back since the bucket was last used: it must be changed to take that in.
-    pub fn is_ahead(&self, now: Timestamp) -> bool {
-        self.seen_at.since(now) > SET_BACK
+    /// Whether the clock was set back since the bucket was last used, so that its times must be adjusted.
+    pub fn was_clock_set_back(&self, now: Timestamp) -> bool {
+        self.seen_at.since(now) > MIN_CLOCK_SETBACK
     }
 
-    /// Takes in the time: what is too old is forgotten, and a clock that was set back keeps nobody out for longer.
+    /// Adjusts to the current time: drops what is too old, and shifts times back if the clock was set back.
     pub(super) fn refresh(&mut self, now: Timestamp) {
         let open = matches!(self.gate, BucketGate::Open);
-        if open && self.queue.is_empty() && now.since(self.seen_at) > MEMORY {
+        if open && self.queue.is_empty() && now.since(self.seen_at) > IDLE_RESET {
             *self = RateBucket { era: self.era.wrapping_add(1), ..RateBucket::default() };
         }
-        if self.is_ahead(now) {
-            self.gate.set_back(self.seen_at.since(now));
+        if self.was_clock_set_back(now) {
+            self.gate.shift_times_back(self.seen_at.since(now));
             if let Some(pace) = &mut self.pace {
-                pace.set_back(now);
+                pace.restart_at(now);
             }
             self.throttle_stats = ThrottleStats::begin(self.throttle_stats.era, now);
             self.freed_at = now;

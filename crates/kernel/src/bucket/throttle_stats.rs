@@ -1,11 +1,11 @@
-//! What was started lately and not throttled, to learn a pace from.
+//! How many recent requests were started and not throttled, from which a pace is learnt.
 
 use std::time::Duration;
 
 use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// How long one span of the count is. The last two count.
+/// The length of one span; the last two are counted.
 const SPAN: Duration = Duration::from_secs(1);
 
 /// Starts and throttles of an era's last seconds.
@@ -41,9 +41,9 @@ impl ThrottleStats {
         self.newer.throttled = self.newer.throttled.saturating_add(1);
     }
 
-    /// How many requests were let through per thousand seconds, up to the moment of closing.
+    /// How many requests were accepted per thousand seconds, up to the moment of closing.
     pub(super) fn rate(&self, closed_at: Timestamp) -> u64 {
-        // The older span says nothing when there was a pause after it.
+        // The older span does not count when there was a pause after it.
         let joined = self.newer.began_at.since(self.older.began_at) < 2 * SPAN;
         let older = if joined {
             self.older.clone()

@@ -1,4 +1,4 @@
-//! How many requests may be under way at once.
+//! How many requests may be in progress at once.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,22 +6,22 @@ const FIRST: u32 = 32;
 const LEAST: u32 = 4;
 const MOST: u32 = 1024;
 
-/// A bound on the requests under way, which grows while it is too small and nothing is throttled.
+/// A limit on the requests in progress, which grows while it is too small and nothing is throttled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RequestWindow {
     size: u32,
     /// Answers since it last grew.
     answered: u32,
-    /// Whether somebody had to wait for it since it last changed. One that nobody needs does not grow.
+    /// Whether a request had to wait for it since it last changed. An unused window does not grow.
     full: bool,
     growth: WindowGrowth,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum WindowGrowth {
-    /// Nothing was ever throttled.
+    /// Nothing was throttled so far.
     Double,
-    /// The limit is somewhere near.
+    /// The limit is near.
     Add,
 }
 
@@ -36,7 +36,7 @@ impl RequestWindow {
         self.size.clamp(LEAST, MOST)
     }
 
-    /// The same where the server says how many it takes: that is believed until it asks to slow down.
+    /// The size when the server says how many requests it accepts, which is trusted until it throttles.
     pub(super) fn size_within(&self, most: u32) -> u32 {
         match self.growth {
             WindowGrowth::Double => most.max(1),
@@ -44,12 +44,12 @@ impl RequestWindow {
         }
     }
 
-    /// Notes that somebody had to wait for it.
-    pub(super) fn fill(&mut self) {
+    /// Notes that a request had to wait for it.
+    pub(super) fn mark_full(&mut self) {
         self.full = true;
     }
 
-    /// Grows after as many answers as it is wide.
+    /// Counts an answer; after as many answers as its size, a full window grows.
     pub(super) fn answered(&mut self) {
         self.answered = self.answered.saturating_add(1);
         let size = self.size();
@@ -63,7 +63,7 @@ impl RequestWindow {
         *self = RequestWindow { size: (size + more).min(MOST), answered: 0, full: false, growth: self.growth };
     }
 
-    /// Halves, unless it was not a bound: then the pace was the trouble.
+    /// Halves after a throttle, unless it was not full: then the pace was too fast.
     pub(super) fn throttled(&mut self) {
         if self.full || self.growth == WindowGrowth::Double {
             self.halve();

@@ -1,4 +1,4 @@
-//! What only a person decides: tool calls that wait for permission or for an answer.
+//! Asks: tool calls that wait for a person's permission or answer.
 
 use protocol::{Ask, AskDecision, AskId, AskSubject, DecidedBy, Event, Principal, RunId, TaskId, Turn};
 
@@ -7,10 +7,10 @@ use super::spawn::expect_call;
 use crate::{CallPhase, InputRefusal, KernelEffect};
 
 impl DecisionDraft<'_> {
-    /// A call that asks for permission has not begun; one that asks a question has.
+    /// Opens an ask. A call that asks for permission has not started; a call that asks a question has.
     pub(super) fn ask(&mut self, run: RunId, turn: Turn, ask: Ask) -> Result<(), InputRefusal> {
         let phase = if ask.subject.has_call_started() { CallPhase::Started } else { CallPhase::Pending };
-        expect_call(self.current(run)?, turn, &ask.call, &phase)?;
+        expect_call(self.task_of_run(run)?, turn, &ask.call, &phase)?;
         if let AskSubject::Plan { .. } = ask.subject {
             self.expect_planning(run.task)?;
         }
@@ -21,19 +21,19 @@ impl DecisionDraft<'_> {
         self.expire_asks(run.task)
     }
 
-    /// Decides on an ask that is open, whether or not its task runs just now.
-    pub(super) fn decide(&mut self, id: AskId, decision: AskDecision, by: DecidedBy) -> Result<(), InputRefusal> {
+    /// Decides an open ask, whether or not its task is running.
+    pub(super) fn decide_ask(&mut self, id: AskId, decision: AskDecision, by: DecidedBy) -> Result<(), InputRefusal> {
         let Some(ask) = self.open_ask(&id) else { return Err(InputRefusal::NoAsk(id)) };
         let (task, call) = (ask.0, ask.1.call.clone());
         if !decision.fits(&ask.1.subject) {
             return Err(InputRefusal::DecisionMismatch(id));
         }
-        let proceeds = match &decision {
+        let new_mode = match &decision {
             AskDecision::Proceed { action } => action.mode(),
             AskDecision::Allow { .. } | AskDecision::Deny { .. } | AskDecision::Reply { .. } => None,
         };
         self.record(task, Event::AskDecided { ask: id, call: call.clone(), decision, by })?;
-        if let Some(mode) = proceeds {
+        if let Some(mode) = new_mode {
             let by = match by {
                 DecidedBy::User => Principal::User,
                 DecidedBy::Deadline => Principal::Runtime,
@@ -48,8 +48,8 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Decides what nobody decided in time: what asked for leave is denied. What an owner left open waits for the next one, which first hears what was
-    /// decided meanwhile.
+    /// Takes the default decision on asks whose deadline has passed. Without an owner asks stay open: the next owner
+    /// first applies what was decided in the meantime.
     pub(super) fn expire_asks(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         if !task.is_running() {
@@ -59,7 +59,7 @@ impl DecisionDraft<'_> {
         let of_ask = |ask: &Ask| (ask.id.clone(), ask.subject.default_decision());
         let asks: Vec<(AskId, AskDecision)> = task.work.asks().filter(expired).map(of_ask).collect();
         for (ask, decision) in asks {
-            self.decide(ask, decision, DecidedBy::Deadline)?;
+            self.decide_ask(ask, decision, DecidedBy::Deadline)?;
         }
         Ok(())
     }

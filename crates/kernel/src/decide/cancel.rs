@@ -1,4 +1,4 @@
-//! Tasks are stopped, and activations end.
+//! Stopping tasks and ending activations.
 
 use protocol::{
     Activation, CancelBy, CancelMode, CompletionPolicy, Event, MailBody, MailDelivery, ModelFault, Principal, TaskId,
@@ -9,7 +9,7 @@ use super::DecisionDraft;
 use crate::state::SessionAdmission;
 use crate::{ActivationWork, CallPhase, InputRefusal, KernelEffect, KernelTask, QueuePurpose, TaskPhase, call_answers};
 
-/// What becomes of a task when its activation is over.
+/// What happens to a task when its activation is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterActivation {
     /// It rests if it can.
@@ -32,10 +32,10 @@ impl DecisionDraft<'_> {
         self.task(id)?;
         self.abort_objective(id, CancelBy::User)?;
         let task = self.task(id)?;
-        if !under_way(&task.phase) {
+        if !is_activation_open(&task.phase) {
             return Ok(());
         }
-        // One that was asked to stop for good does not rest.
+        // A task that was asked to stop for good does not rest.
         let after = match (task.on_complete, task.cancel) {
             (CompletionPolicy::Idle, None) => AfterActivation::Rest,
             (CompletionPolicy::Idle | CompletionPolicy::Finish, _) => AfterActivation::Finish,
@@ -43,18 +43,18 @@ impl DecisionDraft<'_> {
         self.halt(id, CancelBy::User, after)
     }
 
-    /// Stops a task and everything below it. Nothing below can start any more from the first record on.
+    /// Stops a task and everything below it. From the first record on, nothing below it can start.
     pub(super) fn cancel(&mut self, id: TaskId, by: CancelBy, how: CancelMode) -> Result<(), InputRefusal> {
         self.task(id)?;
         self.abort_objective(id, by)?;
-        let tree: Vec<TaskId> = self.state.subtree(id).into_iter().filter(|id| self.can_stop(*id)).collect();
-        for id in &tree {
+        let subtree: Vec<TaskId> = self.state.subtree(id).into_iter().filter(|id| self.can_stop(*id)).collect();
+        for id in &subtree {
             if self.task(*id)?.cancel.is_none_or(|(_, asked)| asked < how) {
                 let until_at = (how == CancelMode::WrapUp).then(|| self.now.plus(self.limits.grace));
                 self.record(*id, Event::CancelRequested { by, how, until_at })?;
             }
         }
-        for id in tree.into_iter().rev() {
+        for id in subtree.into_iter().rev() {
             let task = self.task(id)?;
             if task.is_finished() {
                 continue;
@@ -70,7 +70,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Stops at once what has had the time for its last turn.
+    /// Aborts a task whose time for a last turn is over.
     pub(super) fn expire_grace(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         let over = task.phase.is_busy() && task.cancel_until.is_some_and(|until| until <= self.now);
@@ -80,7 +80,7 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Whether there is anything to stop: the root at rest has nothing.
+    /// Whether there is anything to stop: a resting root has nothing.
     fn can_stop(&self, id: TaskId) -> bool {
         self.state.tasks.get(&id).is_some_and(|task| match task.kind {
             TaskType::Main => !task.phase.is_at_rest(),
@@ -88,7 +88,7 @@ impl DecisionDraft<'_> {
         })
     }
 
-    /// Ends a task now, whatever it is doing. Reports that come later are stale.
+    /// Ends a task at once. Later reports are stale.
     pub(super) fn halt(&mut self, id: TaskId, by: CancelBy, after: AfterActivation) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         let (run, running) = (task.run_id(), task.is_running());
@@ -99,7 +99,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Ends the activation under way, if any, and then the task, if it is to end; tells who should know.
+    /// Ends the current activation, if any, and then the task, if requested; delivers the result.
     pub(super) fn close(
         &mut self,
         id: TaskId,
@@ -109,8 +109,8 @@ impl DecisionDraft<'_> {
     ) -> Result<(), InputRefusal> {
         self.drop_work(id)?;
         let task = self.task(id)?;
-        let (activation, kind, due) = (task.activation, task.kind, due(task));
-        if under_way(&task.phase) {
+        let (activation, kind, due) = (task.activation, task.kind, undelivered_activation(task));
+        if is_activation_open(&task.phase) {
             self.record(id, Event::ActivationEnded { activation, outcome: outcome.clone(), text })?;
             if kind == TaskType::Main {
                 self.root_ended(id, &outcome)?;
@@ -135,13 +135,13 @@ impl DecisionDraft<'_> {
         if stopped { Ok(()) } else { self.wake_for_results(id) }
     }
 
-    /// Ends whatever turn is under way: its model call, its awaited children, its open calls.
+    /// Ends the current turn: its model call, its awaited children, its open calls.
     pub(super) fn drop_work(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         self.fail_turn(id, ModelFault::Cancelled)?;
         self.drop_calls(id, &call_answers::cancelled())
     }
 
-    /// Answers the calls that are open, and stops the children that they wait for.
+    /// Answers the open calls, and stops the children that they wait for.
     pub(super) fn drop_calls(&mut self, id: TaskId, answer: &ToolResult) -> Result<(), InputRefusal> {
         self.stop_awaited(id)?;
         let open: Vec<_> = self
@@ -168,7 +168,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Stops the children that a task started to wait for, since it no longer does.
+    /// Stops the children that a task was waiting for.
     fn stop_awaited(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let awaited: Vec<TaskId> = self.task(id)?.work.waits().flat_map(|(_, wait)| wait.on.iter().copied()).collect();
         for child in awaited {
@@ -188,23 +188,23 @@ impl DecisionDraft<'_> {
         let reader = self.task(parent)?;
         let both_stopped = cancelled && reader.stopped;
         let gone = reader.is_finished() || matches!(reader.cancel, Some((_, CancelMode::Abort)));
-        // An agent hears of its commands when it looks; what ends after it would only wake it for nothing.
-        // Who does a todo, or merges one, answers to the graph: its end is told with that of the others.
+        // An agent reads its commands when it wants to; their end must not wake it. The end of a task that does or
+        // merges a todo is reported with the fleet.
         let of_fleet = task.todo.is_some() || task.merges.is_some();
-        let unheard = task.kind == TaskType::Shell && reader.kind == TaskType::Agent || of_fleet;
-        if mode == TaskMode::Sync || gone || unheard {
+        let unreported = task.kind == TaskType::Shell && reader.kind == TaskType::Agent || of_fleet;
+        if mode == TaskMode::Sync || gone || unreported {
             return Ok(());
         }
         let body = MailBody::Result { task: id, activation };
         self.admit_mail(parent, Principal::Task { id }, MailDelivery::Steer, body)?;
-        // Whoever stopped a task and all below it does not want it to begin again because they end.
+        // A task that was stopped with everything below it must not start again because its children end.
         if both_stopped { Ok(()) } else { self.wake_for_results(parent) }
     }
 }
 
-/// The activation whose result its parent has not been told: the one under way, or the one that will now never
-/// begin. A task at rest owes nothing.
-fn due(task: &KernelTask) -> Option<Activation> {
+/// The activation whose result the parent has not got yet: the current one, or the queued one that will now never
+/// begin. None for a task at rest.
+fn undelivered_activation(task: &KernelTask) -> Option<Activation> {
     match task.phase {
         TaskPhase::Running(_)
         | TaskPhase::Parked(_)
@@ -216,7 +216,7 @@ fn due(task: &KernelTask) -> Option<Activation> {
 }
 
 /// Whether an activation has begun and not ended.
-fn under_way(phase: &TaskPhase) -> bool {
+fn is_activation_open(phase: &TaskPhase) -> bool {
     match phase {
         TaskPhase::Running(_)
         | TaskPhase::Parked(_)

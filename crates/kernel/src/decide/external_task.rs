@@ -1,5 +1,5 @@
-//! External tasks: what clients say of work that they do themselves. Only the connection that is at an external task may speak for it,
-//! and what it says counts once.
+//! External tasks: work that clients do themselves and report. Only the connection that owns an external task may
+//! update it, and each update is applied once.
 
 use protocol::api::{ExternalTaskUpdate, RegisterExternalTaskParams};
 use protocol::{Event, ExternalTask, ExternalTaskId, ExternalTaskProgress, ExternalTaskState};
@@ -11,7 +11,7 @@ use crate::InputRefusal;
 const MOST: usize = 1_000;
 
 impl DecisionDraft<'_> {
-    /// Begins an external task, or gives one whose client is gone to this one. What is known already stays as it is.
+    /// Starts an external task, or transfers an orphaned one to this client. Any other known task stays as it is.
     pub(super) fn register_external_task(&mut self, params: RegisterExternalTaskParams) -> Result<(), InputRefusal> {
         let RegisterExternalTaskParams { id, title, description, cancellable, owner, expected } = params;
         let Some(known) = self.state.external_tasks.get(&id) else {
@@ -43,7 +43,7 @@ impl DecisionDraft<'_> {
                 Ok(())
             }
             ExternalTaskState::Orphaned { .. } => {
-                let taken = known.clone().with_state(ExternalTaskState::Running { since_at: self.now }, self.now);
+                let reclaimed = known.clone().with_state(ExternalTaskState::Running { since_at: self.now }, self.now);
                 let reclaimed_at = Some(self.now);
                 self.record_external_task(ExternalTask {
                     title,
@@ -51,40 +51,39 @@ impl DecisionDraft<'_> {
                     cancellable,
                     owner,
                     reclaimed_at,
-                    ..taken
+                    ..reclaimed
                 })
             }
         }
     }
 
-    /// Takes what a client says, unless it said so before.
+    /// Applies a client's update, unless it was applied before.
     pub(super) fn update_external_task(&mut self, update: ExternalTaskUpdate) -> Result<(), InputRefusal> {
-        let ExternalTaskUpdate { id, owner, sequence, progress: words } = update;
+        let ExternalTaskUpdate { id, owner, sequence, progress } = update;
         let known = self.state.external_tasks.get(&id).ok_or_else(|| InputRefusal::NoExternalTask(id.clone()))?;
         if sequence <= known.sequence {
             return Ok(());
         }
-        let ends = |word: &ExternalTaskProgress| matches!(word, ExternalTaskProgress::Ended { .. });
+        let ends = |change: &ExternalTaskProgress| matches!(change, ExternalTaskProgress::Ended { .. });
         match &known.state {
             ExternalTaskState::Ended { .. } => return Err(InputRefusal::ExternalTaskEnded(id)),
-            ExternalTaskState::Orphaned { .. } if words.iter().all(ends) => {}
+            ExternalTaskState::Orphaned { .. } if progress.iter().all(ends) => {}
             ExternalTaskState::Running { .. } | ExternalTaskState::Idle { .. }
                 if owner.as_ref() == Some(&known.owner) => {}
             ExternalTaskState::Running { .. } | ExternalTaskState::Idle { .. } | ExternalTaskState::Orphaned { .. } => {
                 return Err(InputRefusal::ExternalTaskNotOwned(id));
             }
         }
-        let told =
-            words.into_iter().fold(known.clone(), |external_task, word| external_task.apply_progress(word, self.now));
-        self.record_external_task(ExternalTask { sequence, updated_at: self.now, ..told })
+        let updated = progress.into_iter().fold(known.clone(), |task, change| task.apply_progress(change, self.now));
+        self.record_external_task(ExternalTask { sequence, updated_at: self.now, ..updated })
     }
 
-    /// What this connection was at is nobody's.
+    /// Orphans the external tasks of a connection.
     pub(super) fn orphan_external_tasks(&mut self, owner: &str) -> Result<(), InputRefusal> {
         self.orphan_matching(|external_task| external_task.owner == owner)
     }
 
-    /// No connection of an older owner is there any more.
+    /// Orphans all external tasks: connections to an older owner are gone.
     pub(super) fn orphan_all_external_tasks(&mut self) -> Result<(), InputRefusal> {
         self.orphan_matching(|_any| true)
     }
@@ -105,11 +104,10 @@ impl DecisionDraft<'_> {
         self.record_external_task(external_task)
     }
 
-    fn orphan_matching(&mut self, of: impl Fn(&ExternalTask) -> bool) -> Result<(), InputRefusal> {
-        let lost =
-            self.state.external_tasks.values().filter(|external_task| external_task.is_owned() && of(external_task));
-        let lost: Vec<ExternalTask> = lost.cloned().collect();
-        for external_task in lost {
+    fn orphan_matching(&mut self, matches: impl Fn(&ExternalTask) -> bool) -> Result<(), InputRefusal> {
+        let orphaned = self.state.external_tasks.values().filter(|task| task.is_owned() && matches(task));
+        let orphaned: Vec<ExternalTask> = orphaned.cloned().collect();
+        for external_task in orphaned {
             self.record_external_task(
                 external_task.with_state(ExternalTaskState::Orphaned { since_at: self.now }, self.now),
             )?;

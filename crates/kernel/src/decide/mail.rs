@@ -1,4 +1,4 @@
-//! Mail is accepted, delivered at a boundary, or expires with its reader.
+//! Mail: it is admitted to an inbox, and then delivered between turns or expired when its reader ends.
 
 use protocol::{Activation, Event, MailBody, MailDelivery, MailId, ParkReason, Principal, RunId, TaskId, TaskType};
 
@@ -7,8 +7,8 @@ use crate::state::SessionAdmission;
 use crate::{ActivationWork, BoundaryPoint, InputRefusal, KernelTask, NewMail, Parking, TaskPhase};
 
 impl DecisionDraft<'_> {
-    pub(super) fn send(&mut self, letter: NewMail) -> Result<(), InputRefusal> {
-        let NewMail { to, from, delivery, body } = letter;
+    pub(super) fn send(&mut self, mail: NewMail) -> Result<(), InputRefusal> {
+        let NewMail { to, from, delivery, body } = mail;
         let task = self.task(to)?;
         if task.is_finished() {
             return Err(InputRefusal::Ended(to));
@@ -28,12 +28,12 @@ impl DecisionDraft<'_> {
         }
         self.admit_mail(to, from, delivery, body)?;
         if delivery == MailDelivery::Interrupt {
-            self.break_off(to)?;
+            self.interrupt_work(to)?;
         }
         let task = self.task(to)?;
-        let is_mended = |why| matches!(why, ParkReason::Auth | ParkReason::DayBudget);
-        if from == Principal::User && matches!(task.phase, TaskPhase::Parked(Parking { why, .. }) if is_mended(why)) {
-            // Whoever writes to it wants it to try again.
+        let may_retry = |why| matches!(why, ParkReason::Auth | ParkReason::DayBudget);
+        if from == Principal::User && matches!(task.phase, TaskPhase::Parked(Parking { why, .. }) if may_retry(why)) {
+            // A user who writes to the task wants it to try again.
             return self.requeue(to);
         }
         self.wake(to)
@@ -51,41 +51,46 @@ impl DecisionDraft<'_> {
         self.record(to, Event::MailAdmitted { mail, from, delivery, body })
     }
 
-    /// Delivers what may be read where the run stands.
-    pub(super) fn boundary(&mut self, run: RunId, point: BoundaryPoint) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
-        if !task.work.is_between() {
+    /// Delivers the mail that may be read at this point of the run.
+    pub(super) fn deliver_mail(&mut self, run: RunId, point: BoundaryPoint) -> Result<(), InputRefusal> {
+        let task = self.task_of_run(run)?;
+        if !task.work.is_between_calls() {
             return Err(InputRefusal::InTurn);
         }
-        if point == BoundaryPoint::End && self.may_rest_over(task) {
+        if point == BoundaryPoint::End && self.may_rest_with_results(task) {
             return Ok(());
         }
         let mail = readable(task, point);
         if mail.is_empty() { Ok(()) } else { self.record(run.task, Event::MailDelivered { mail }) }
     }
 
-    /// Whether a root that has said its word may rest although results wait: they wait for more of them, and wake it.
-    pub(super) fn may_rest_over(&self, task: &KernelTask) -> bool {
-        let done = task.kind == TaskType::Main
+    /// Whether a root with a final message may become idle despite unread results: they wait for more, then wake it.
+    pub(super) fn may_rest_with_results(&self, task: &KernelTask) -> bool {
+        let has_final_message = task.kind == TaskType::Main
             && task.cancel.is_none()
             && task.work == ActivationWork::Answered { text: true };
-        done && task.last_turn.is_none() && !task.inbox.is_empty() && self.is_gathering(task)
+        has_final_message && task.last_turn.is_none() && !task.inbox.is_empty() && self.may_delay_results(task)
     }
 
-    /// Drops what a running task is doing, so that it reads its mail now. The run sees it by its events: its model
-    /// call has failed, its open calls are answered.
-    fn break_off(&mut self, id: TaskId) -> Result<(), InputRefusal> {
+    /// Ends the model call or tool calls of a running task, so that it reads its mail now. The run learns of it through
+    /// events: the model call failed, or the open calls were answered.
+    fn interrupt_work(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         if self.task(id)?.is_running() { self.drop_work(id) } else { Ok(()) }
     }
 
-    /// Takes the mail about a result out of the inbox: its reader knows it.
-    pub(super) fn result_read(&mut self, run: RunId, of: TaskId, activation: Activation) -> Result<(), InputRefusal> {
-        let results = &self.current(run)?.results;
+    /// Expires the mail about a result that the reader has already received from a tool call.
+    pub(super) fn expire_read_result(
+        &mut self,
+        run: RunId,
+        of: TaskId,
+        activation: Activation,
+    ) -> Result<(), InputRefusal> {
+        let results = &self.task_of_run(run)?.results;
         let mail = results.iter().find(|(_, result)| **result == (of, activation)).map(|(mail, _)| *mail);
         mail.map_or(Ok(()), |mail| self.record(run.task, Event::MailExpired { mail }))
     }
 
-    /// Tells that unread mail will never be read.
+    /// Expires the unread mail of a task that has ended.
     pub(super) fn expire_mail(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let unread: Vec<MailId> = self.task(id)?.inbox.keys().copied().collect();
         for mail in unread {
@@ -95,12 +100,12 @@ impl DecisionDraft<'_> {
     }
 }
 
-/// The mail that may be read at this point: a follow-up waits for the end, unless it is what began the activation.
+/// The mail that may be read at this point: a follow-up waits for the end, unless it started the activation.
 fn readable(task: &KernelTask, point: BoundaryPoint) -> Vec<MailId> {
-    let all = point == BoundaryPoint::End || task.work == ActivationWork::Fresh;
-    let readable = |delivery: MailDelivery| match delivery {
+    let includes_follow_ups = point == BoundaryPoint::End || task.work == ActivationWork::Fresh;
+    let is_readable = |delivery: MailDelivery| match delivery {
         MailDelivery::Steer | MailDelivery::Interrupt => true,
-        MailDelivery::FollowUp => all,
+        MailDelivery::FollowUp => includes_follow_ups,
     };
-    task.inbox.iter().filter(|(_, delivery)| readable(**delivery)).map(|(mail, _)| *mail).collect()
+    task.inbox.iter().filter(|(_, delivery)| is_readable(**delivery)).map(|(mail, _)| *mail).collect()
 }

@@ -1,5 +1,5 @@
-//! Decisions, one module per concern. Each checks everything first and records only then, so that a refusal
-//! has changed nothing.
+//! The kernel's decisions on inputs, one module per concern. Each decision checks everything before it records
+//! anything, so that a refusal changes nothing.
 
 mod ask;
 mod cancel;
@@ -26,19 +26,19 @@ pub(crate) fn decide(
     now: Timestamp,
     input: KernelInput,
 ) -> Result<Vec<KernelEffect>, InputRefusal> {
-    let mut draft = DecisionDraft { state, limits, now, wakes: WakePolicy::Now, effects: Vec::new() };
+    let mut draft = DecisionDraft { state, limits, now, wake_policy: WakePolicy::Now, effects: Vec::new() };
     match input {
-        KernelInput::Open { root, spec, definition, config: terms } => draft.open(root, spec, definition, terms),
-        KernelInput::Adopt { fence, config: terms } => draft.adopt(fence, terms),
+        KernelInput::Open { root, spec, definition, config } => draft.open(root, spec, definition, config),
+        KernelInput::Adopt { fence, config } => draft.adopt(fence, config),
         KernelInput::Fork { from } => draft.fork(from),
         KernelInput::Define(definitions) => draft.define(definitions),
         KernelInput::Compact { task, compaction } => draft.compact(task, compaction),
         KernelInput::Resume => draft.resume(),
         KernelInput::Suspend => draft.suspend(),
         KernelInput::Spawn(spawn) => draft.spawn(spawn),
-        KernelInput::Send(letter) => draft.send(letter),
+        KernelInput::Send(mail) => draft.send(mail),
         KernelInput::Report(run, report) => draft.report(run, report),
-        KernelInput::Decide { ask, decision, by } => draft.decide(ask, decision, by),
+        KernelInput::Decide { ask, decision, by } => draft.decide_ask(ask, decision, by),
         KernelInput::Promote(task) => draft.promote(task),
         KernelInput::Interrupt(task) => draft.interrupt(task),
         KernelInput::Cancel { task, by, how } => draft.cancel(task, by, how),
@@ -53,9 +53,9 @@ pub(crate) fn decide(
             draft.state.memory = memory;
             Ok(())
         }
-        KernelInput::Todos { by, changed, gone, upto } => draft.todos(by, changed, gone, upto),
-        KernelInput::BeginFleet(terms) => draft.begin_fleet(terms),
-        KernelInput::MoveTodo { todo, to } => draft.move_todo(todo, to),
+        KernelInput::TodosChanged { by, changed, gone, upto } => draft.record_todo_changes(by, changed, gone, upto),
+        KernelInput::BeginFleet(config) => draft.begin_fleet(config),
+        KernelInput::SetTodoState { todo, to } => draft.set_todo_state(todo, to),
         KernelInput::MergeTodo { todo, commit } => draft.merge_todo(todo, commit),
         KernelInput::EndFleet(end) => draft.end_fleet(end),
         KernelInput::SetMode { mode, by } => draft.set_mode(mode, by),
@@ -72,25 +72,25 @@ pub(crate) fn decide(
     Ok(draft.effects)
 }
 
-/// A decision in the making: the state with what is decided so far, and the effects that say so.
+/// A decision in progress: the state after the events so far, and the effects.
 struct DecisionDraft<'a> {
     state: &'a mut KernelState,
     limits: &'a SessionLimits,
     now: Timestamp,
-    wakes: WakePolicy,
+    wake_policy: WakePolicy,
     effects: Vec<KernelEffect>,
 }
 
-/// Whether this decision may start anything.
+/// When tasks that this decision wakes may start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WakePolicy {
     Now,
-    /// The owner comes or goes: what is woken starts with `Resume`.
+    /// The session changes owners: woken tasks start at the next [`KernelInput::Resume`].
     Later,
 }
 
 impl DecisionDraft<'_> {
-    /// Records an event and adopts it at once.
+    /// Records an event and applies it to the state.
     fn record(&mut self, task: TaskId, event: Event) -> Result<(), InputRefusal> {
         let entry = LogEntry { task, at: self.now, event };
         self.state.evolve(&entry)?;
@@ -102,13 +102,13 @@ impl DecisionDraft<'_> {
         self.state.tasks.get(&id).ok_or(InputRefusal::UnknownTask(id))
     }
 
-    /// The task that `run` may report for.
-    fn current(&self, run: RunId) -> Result<&KernelTask, InputRefusal> {
+    /// The task of `run`, if `run` is its current run.
+    fn task_of_run(&self, run: RunId) -> Result<&KernelTask, InputRefusal> {
         let task = self.task(run.task)?;
         if task.is_running() && task.run_id() == run { Ok(task) } else { Err(InputRefusal::Stale) }
     }
 
-    fn all(&self) -> Vec<TaskId> {
+    fn all_task_ids(&self) -> Vec<TaskId> {
         self.state.tasks.keys().copied().collect()
     }
 }

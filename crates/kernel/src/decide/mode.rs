@@ -1,4 +1,4 @@
-//! The session's mode or model changes, and an agent on autopilot goes on or stops.
+//! Changes of the session's mode and model, and autopilot.
 
 use protocol::{
     AutopilotStop, CallId, CancelBy, Compaction, Event, LimitKind, MailBody, MailDelivery, ObjectiveReport, Principal,
@@ -9,7 +9,7 @@ use super::DecisionDraft;
 use super::spawn::expect_call;
 use crate::{CallPhase, InputRefusal, KernelTask, TaskPhase};
 
-/// How often the root is told to go on while nothing changes.
+/// How often the root is told to continue while nothing changes.
 const MAX_UNCHANGED: u32 = 2;
 
 impl DecisionDraft<'_> {
@@ -29,7 +29,7 @@ impl DecisionDraft<'_> {
         self.record(root, Event::ModelChanged { model, by })
     }
 
-    /// A conversation is made shorter while nobody has it under way.
+    /// Compacts the conversation of an idle task.
     pub(super) fn compact(&mut self, id: TaskId, compaction: Compaction) -> Result<(), InputRefusal> {
         match self.task(id)?.phase {
             TaskPhase::Idle => self.record(id, Event::Compacted(compaction)),
@@ -40,17 +40,17 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Tells the root to go on, unless it was told often enough.
+    /// Tells the root to continue, unless it has reached a limit.
     pub(super) fn continue_autopilot(&mut self, state: String, text: String) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
-        let Some(flight) = self.state.root_control.objective.as_ref().filter(|_| self.state.is_continuation_due())
+        let Some(objective) = self.state.root_control.objective.as_ref().filter(|_| self.state.is_continuation_due())
         else {
             return Err(InputRefusal::NotDue);
         };
-        if flight.unchanged_times(&state) >= MAX_UNCHANGED {
+        if objective.unchanged_times(&state) >= MAX_UNCHANGED {
             return self.stop_autopilot(root, AutopilotStop::NoChange);
         }
-        let count = flight.continues + 1;
+        let count = objective.continues + 1;
         if count > self.limits.max_continues {
             return self.stop_autopilot(root, AutopilotStop::Limit);
         }
@@ -59,7 +59,7 @@ impl DecisionDraft<'_> {
         self.wake(root)
     }
 
-    /// Takes the root's own word on its objective.
+    /// Takes the root's report on its objective.
     pub(super) fn report_objective(
         &mut self,
         run: RunId,
@@ -67,7 +67,7 @@ impl DecisionDraft<'_> {
         call: &CallId,
         completion: ObjectiveReport,
     ) -> Result<(), InputRefusal> {
-        expect_call(self.current(run)?, turn, call, &CallPhase::Started)?;
+        expect_call(self.task_of_run(run)?, turn, call, &CallPhase::Started)?;
         if self.state.root != Some(run.task) || self.state.root_control.objective.is_none() {
             return Err(InputRefusal::NoObjective);
         }
@@ -80,13 +80,13 @@ impl DecisionDraft<'_> {
         )
     }
 
-    /// Refuses a last turn for want of change to anybody but a root on autopilot for whom nobody works.
+    /// Refuses a last turn for lack of change, except for a root on autopilot with no other agents at work.
     pub(super) fn expect_unchanged(&self, id: TaskId) -> Result<(), InputRefusal> {
         let alone = self.state.root == Some(id) && self.state.busy == 1;
         if alone && self.state.root_control.mode == SessionMode::Autopilot { Ok(()) } else { Err(InputRefusal::NotDue) }
     }
 
-    /// Refuses the root a turn that its mode does not allow it.
+    /// Refuses the root a turn that its mode does not allow.
     pub(super) fn expect_turn_allowed(&self, task: &KernelTask) -> Result<(), InputRefusal> {
         let control = &self.state.root_control;
         if self.state.root != Some(task.id) || task.last_turn.is_some() {
@@ -96,34 +96,34 @@ impl DecisionDraft<'_> {
             return Err(InputRefusal::Closing { why });
         }
         let limit = self.limits.autopilot_turns;
-        // What wakes it is heard in any case.
+        // The first turn of an activation is always allowed, so that the root reads its mail.
         let limited = control.mode == SessionMode::Autopilot && task.max_turns.is_none() && task.turns > 0;
         if limited && control.turns >= limit { Err(InputRefusal::Turns { limit }) } else { Ok(()) }
     }
 
-    /// Refuses a plan of anybody who does not plan.
+    /// Refuses a plan unless the root proposes it in plan mode.
     pub(super) fn expect_planning(&self, id: TaskId) -> Result<(), InputRefusal> {
         let plans = self.state.root == Some(id) && self.state.root_control.mode == SessionMode::Plan;
         if plans && !self.state.root_control.leaving_plan_mode { Ok(()) } else { Err(InputRefusal::NoPlan) }
     }
 
-    /// Somebody stops the root: its objective is over, even while it rests and others work for it.
+    /// Ends the objective when the root is stopped, even if it rests while other agents work.
     pub(super) fn abort_objective(&mut self, id: TaskId, by: CancelBy) -> Result<(), InputRefusal> {
         if self.state.root == Some(id) { self.stop_autopilot(id, AutopilotStop::Aborted { by }) } else { Ok(()) }
     }
 
-    /// The root's activation has ended. Unless it did with an answer, there is no use in telling it to go on.
+    /// Ends the objective if the root's activation ended without an answer: telling it to continue would not help.
     pub(super) fn root_ended(&mut self, root: TaskId, outcome: &TaskOutcome) -> Result<(), InputRefusal> {
-        let heard = self.task(root)?.inbox.is_empty();
+        let all_read = self.task(root)?.inbox.is_empty();
         match outcome {
-            TaskOutcome::TimedOut { limit: LimitKind::Turns } if heard => {
+            TaskOutcome::TimedOut { limit: LimitKind::Turns } if all_read => {
                 self.stop_autopilot(root, AutopilotStop::Limit)?
             }
             TaskOutcome::Failed { .. }
             | TaskOutcome::TimedOut { .. }
             | TaskOutcome::BudgetExhausted
             | TaskOutcome::Lost
-                if heard =>
+                if all_read =>
             {
                 self.stop_autopilot(root, AutopilotStop::Failed)?;
             }
@@ -142,8 +142,8 @@ impl DecisionDraft<'_> {
     }
 
     pub(super) fn stop_autopilot(&mut self, root: TaskId, why: AutopilotStop) -> Result<(), InputRefusal> {
-        let Some(flight) = &self.state.root_control.objective else { return Ok(()) };
-        let continues = flight.continues;
+        let Some(objective) = &self.state.root_control.objective else { return Ok(()) };
+        let continues = objective.continues;
         self.record(root, Event::AutopilotStopped { why, continues })
     }
 }

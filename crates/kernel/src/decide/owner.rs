@@ -1,4 +1,4 @@
-//! A session's owner comes, goes, or dies.
+//! Changes of a session's owner: opening, adopting, forking, suspending and resuming.
 
 use protocol::{
     CancelBy, CancelMode, Event, Fence, FleetEnd, ModelFault, ModelUse, ParkReason, SessionConfig, SessionId, TaskId,
@@ -16,19 +16,19 @@ impl DecisionDraft<'_> {
         root: TaskId,
         spec: TaskSpec,
         definition: Option<AgentDefinition>,
-        terms: SessionConfig,
+        config: SessionConfig,
     ) -> Result<(), InputRefusal> {
         if self.state.root.is_some() {
             return Err(InputRefusal::AlreadyOpen);
         }
-        self.record(root, Event::SessionOpened(terms))?;
+        self.record(root, Event::SessionOpened(config))?;
         if let Some(AgentDefinition { id, spec }) = definition {
             self.record(root, Event::AgentDefined { id, spec })?;
         }
         self.record(root, Event::TaskCreated(Box::new(TaskSpec { parent: None, kind: TaskType::Main, ..spec })))
     }
 
-    /// Has the root go on as another agent, or as the usual one.
+    /// Has the root use another agent definition, or the default one.
     pub(super) fn select_agent(
         &mut self,
         definition: Option<AgentDefinition>,
@@ -45,7 +45,7 @@ impl DecisionDraft<'_> {
         self.record(root, Event::AgentSelected { agent, definition: Some(id), model })
     }
 
-    /// Keeps definitions that the log does not hold.
+    /// Records definitions that the log does not hold yet.
     pub(super) fn define(&mut self, definitions: Vec<AgentDefinition>) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
         for AgentDefinition { id, spec } in definitions {
@@ -56,10 +56,10 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Everything that ran under an older owner is interrupted.
-    pub(super) fn adopt(&mut self, fence: Fence, terms: SessionConfig) -> Result<(), InputRefusal> {
+    /// Takes over the session and interrupts everything that ran under an older owner.
+    pub(super) fn adopt(&mut self, fence: Fence, config: SessionConfig) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
-        self.record(root, Event::SessionAdopted { fence, config: terms })?;
+        self.record(root, Event::SessionAdopted { fence, config })?;
         if self.state.admission == SessionAdmission::Closed {
             self.record(root, Event::AdmissionOpened)?;
         }
@@ -70,7 +70,7 @@ impl DecisionDraft<'_> {
     pub(super) fn fork(&mut self, from: SessionId) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
         self.record(root, Event::SessionForked { from })?;
-        // The fleet that was copied works in the original.
+        // The copied fleet continues in the original session.
         if self.state.graph.fleet().is_some() {
             self.end_fleet(FleetEnd::Stopped)?;
         }
@@ -80,7 +80,7 @@ impl DecisionDraft<'_> {
         self.stop_under_way(root)
     }
 
-    /// Stops what is under way. Whoever rests goes on resting, unless the task that it works for is stopped.
+    /// Stops running tasks. A task at rest stays so, unless a task above it is stopped.
     fn stop_under_way(&mut self, root: TaskId) -> Result<(), InputRefusal> {
         let (by, how) = (CancelBy::SessionEnd, CancelMode::Abort);
         let rests = self.task(root)?.phase.is_at_rest();
@@ -97,8 +97,8 @@ impl DecisionDraft<'_> {
     }
 
     pub(super) fn suspend(&mut self) -> Result<(), InputRefusal> {
-        self.wakes = WakePolicy::Later;
-        for id in self.all() {
+        self.wake_policy = WakePolicy::Later;
+        for id in self.all_task_ids() {
             if self.task(id)?.is_running() {
                 self.interrupt_run(id)?;
             }
@@ -106,7 +106,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// A running task loses its holder: an agent can go on later, a command cannot.
+    /// Interrupts a running task that lost its process: an agent can be continued later, a command cannot.
     pub(super) fn interrupt_run(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         match self.task(id)?.kind {
             TaskType::Shell => self.close(id, TaskOutcome::Lost, String::new(), AfterActivation::Finish),
@@ -114,13 +114,13 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Lets every interrupted task go on, and wakes those that have mail.
+    /// Continues every interrupted task, and wakes those that have mail.
     pub(super) fn resume(&mut self) -> Result<(), InputRefusal> {
-        for id in self.all() {
+        for id in self.all_task_ids() {
             match self.task(id)?.phase {
                 TaskPhase::Interrupted => self.requeue(id)?,
                 TaskPhase::Idle => self.wake(id)?,
-                // The key, or the budget of the day, may be another by now.
+                // The key or the day's budget may have changed.
                 TaskPhase::Parked(Parking { why: ParkReason::Auth | ParkReason::DayBudget, .. }) => self.requeue(id)?,
                 TaskPhase::Queued(_) | TaskPhase::Running(_) | TaskPhase::Parked(_) | TaskPhase::Finished(_) => {}
             }
@@ -128,8 +128,8 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Interrupts a running task: what ran is answered as interrupted and never repeated; what had not
-    /// started, or waits for other tasks, is left for the next attempt.
+    /// Interrupts a running task: its running calls are answered as interrupted and never repeated; calls that have not
+    /// started, or wait for other tasks, are left for the next attempt.
     fn answer_cut_calls(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let run = self.task(id)?.run_id();
         self.fail_turn(id, ModelFault::Interrupted)?;
@@ -148,8 +148,8 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Ends a model call that will not be answered. It is booked at its input and what of the answer had arrived; if
-    /// that is not known, at what was set aside.
+    /// Ends a model call that will not be answered. Its cost is its input and the part of the answer that arrived; if
+    /// that is unknown, the reservation.
     pub(super) fn fail_turn(&mut self, id: TaskId, fault: ModelFault) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         let ActivationWork::Asking(asking) = &task.work else { return Ok(()) };

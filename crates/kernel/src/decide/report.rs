@@ -1,4 +1,4 @@
-//! What runs report about themselves.
+//! Reports from runs.
 
 use std::collections::BTreeSet;
 
@@ -21,13 +21,13 @@ impl DecisionDraft<'_> {
     }
 
     fn apply_report(&mut self, run: RunId, report: RunUpdate) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
+        let task = self.task_of_run(run)?;
         match report {
-            RunUpdate::Boundary(point) => self.boundary(run, point),
+            RunUpdate::Boundary(point) => self.deliver_mail(run, point),
             RunUpdate::TurnBegun { model, quote } => self.begin_turn(run, model, quote),
             RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model } => {
                 let asked = &expect_turn(task, turn)?.model;
-                distinct_calls(&content)?;
+                expect_distinct_calls(&content)?;
                 let differs = (!is_same_model(asked, &model)).then(|| Event::ModelDiffered {
                     turn,
                     asked: asked.clone(),
@@ -36,9 +36,9 @@ impl DecisionDraft<'_> {
                 self.record(run.task, Event::TurnAnswered { turn, content, stop, usage, cost, model })?;
                 differs.map_or(Ok(()), |event| self.record(run.task, event))
             }
-            RunUpdate::TurnFailed { turn, fault, message, charge: booked, retry } => {
+            RunUpdate::TurnFailed { turn, fault, message, charge, retry } => {
                 let asked = expect_turn(task, turn)?;
-                let cost = match booked {
+                let cost = match charge {
                     FailedCallCharge::Nothing => Cost::ZERO,
                     FailedCallCharge::Used { output } => asked.cost(output),
                 };
@@ -46,20 +46,20 @@ impl DecisionDraft<'_> {
             }
             RunUpdate::RaiseReservation { turn, output } => self.raise_reservation(run, turn, output),
             RunUpdate::AwaitsBudget => {
-                if !task.work.is_between() {
+                if !task.work.is_between_calls() {
                     return Err(InputRefusal::InTurn);
                 }
                 self.record(run.task, Event::BudgetAwaited)
             }
             RunUpdate::WrapUp(why) => self.wrap_up(run, why),
             RunUpdate::Compacted(compaction) => {
-                if !task.work.is_between() {
+                if !task.work.is_between_calls() {
                     return Err(InputRefusal::InTurn);
                 }
                 self.record(run.task, Event::Compacted(compaction))
             }
             RunUpdate::CallRewritten { turn, call, input } => {
-                expect_untouched(task, turn, &call)?;
+                expect_pending_call(task, turn, &call)?;
                 self.record(run.task, Event::CallRewritten { call, input })
             }
             RunUpdate::CallStarted { turn, call } => {
@@ -83,7 +83,7 @@ impl DecisionDraft<'_> {
             RunUpdate::Objective { turn, call, completion } => self.report_objective(run, turn, &call, completion),
             RunUpdate::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             RunUpdate::PromptSuggested(text) => self.record(run.task, Event::PromptSuggested { text }),
-            RunUpdate::ResultRead { task, activation } => self.result_read(run, task, activation),
+            RunUpdate::ResultRead { task, activation } => self.expire_read_result(run, task, activation),
             RunUpdate::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
             RunUpdate::StartHooksRan(context) => self.record_start_hooks(run, context),
             RunUpdate::StopBlocked { by, reason } => self.block_stop(run, by, reason),
@@ -95,15 +95,15 @@ impl DecisionDraft<'_> {
     }
 
     fn begin_turn(&mut self, run: RunId, model: String, quote: TurnQuote) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
-        if !task.work.is_between() {
+        let task = self.task_of_run(run)?;
+        if !task.work.is_between_calls() {
             return Err(InputRefusal::InTurn);
         }
         if task.phase != TaskPhase::Running(SlotStatus::Holding) {
             return Err(InputRefusal::NoSlot);
         }
         let spare = match task.last_turn {
-            None => quote.spare,
+            None => quote.last_turn_reserve,
             Some(LastTurn::Due(_)) => Cost::ZERO,
             Some(LastTurn::Taken(_)) => return Err(InputRefusal::WrappedUp),
         };
@@ -118,9 +118,9 @@ impl DecisionDraft<'_> {
         let turn = Turn(task.turn.0 + 1);
         let TurnQuote { input, estimated, .. } = quote;
         let quote = self.state.calibration.adjust(&model, quote);
-        let (mut granted, mut low) = (quote.most, Vec::new());
+        let (mut granted, mut low) = (quote.max_output, Vec::new());
         for above in self.state.lineage(run.task) {
-            granted = granted.min(fit(&above.ledger, quote, spare).map_err(|short| short.refusal(above.id))?);
+            granted = granted.min(fit(&above.ledger, quote, spare).map_err(|shortage| shortage.refusal(above.id))?);
             if above.ledger.is_low() && !above.has_low_budget_warning {
                 low.push((above.id, above.ledger));
             }
@@ -128,15 +128,15 @@ impl DecisionDraft<'_> {
         for (id, BudgetLedger { spent, budget, .. }) in low {
             self.record(id, Event::BudgetLow { spent, budget })?;
         }
-        let output = granted.min(quote.expected.max(quote.least));
+        let output = granted.min(quote.expected.max(quote.min_output));
         let (reserved, price, max_output) = (quote.cost(output), quote.price, Some(granted));
         let quoted = QuotedTokens { input, estimated, output };
         self.record(run.task, Event::TurnBegun { turn, model, reserved, price, max_output, quoted })
     }
 
-    /// Sets more aside for an answer that is longer than expected.
+    /// Raises the reservation for an answer that is longer than expected.
     fn raise_reservation(&mut self, run: RunId, turn: Turn, output: u32) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
+        let task = self.task_of_run(run)?;
         let asked = expect_turn(task, turn)?;
         let output = output.min(asked.most);
         if output <= asked.quoted.output {
@@ -147,17 +147,17 @@ impl DecisionDraft<'_> {
         for above in self.state.lineage(run.task) {
             if !above.ledger.room().allows(more) {
                 let others = above.ledger.reserved != asked.reserved;
-                let short = if others { BudgetShortage::Held } else { BudgetShortage::Spent };
-                return Err(short.refusal(above.id));
+                let shortage = if others { BudgetShortage::Held } else { BudgetShortage::Spent };
+                return Err(shortage.refusal(above.id));
             }
         }
         self.record(run.task, Event::TurnReservationRaised { turn, reserved, output })
     }
 
-    /// The next turn is the activation's last.
+    /// Makes the next turn the activation's last.
     fn wrap_up(&mut self, run: RunId, why: WrapUpReason) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
-        if !task.work.is_between() {
+        let task = self.task_of_run(run)?;
+        if !task.work.is_between_calls() {
             return Err(InputRefusal::InTurn);
         }
         if task.last_turn.is_some() {
@@ -176,18 +176,18 @@ impl DecisionDraft<'_> {
         self.record(run.task, Event::WrapUpBegan { why })
     }
 
-    /// Keeps a run that would end from ending: what it is told is its next mail.
+    /// Blocks the end of a run: the reason becomes its next mail.
     fn block_stop(&mut self, run: RunId, by: StopBlocker, reason: String) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
-        let closes = closes(task);
-        if !closes || !task.work.is_between() {
+        let task = self.task_of_run(run)?;
+        let closes = has_taken_closing_turn(task);
+        if !closes || !task.work.is_between_calls() {
             expect_answer(task)?;
         }
-        let (held, cap) = match by {
+        let (blocks, cap) = match by {
             StopBlocker::Hook => (task.stop_blocks, self.limits.max_stop_blocks),
             StopBlocker::Expects => (task.repairs, self.limits.max_repairs),
         };
-        if held >= cap || task.last_turn.is_some() && !closes || task.cancel.is_some() {
+        if blocks >= cap || task.last_turn.is_some() && !closes || task.cancel.is_some() {
             return Err(InputRefusal::StopBlockLimit { cap });
         }
         self.record(run.task, Event::StopBlocked { by, reason: reason.clone() })?;
@@ -195,8 +195,8 @@ impl DecisionDraft<'_> {
     }
 
     fn park(&mut self, run: RunId, parking: Parking) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
-        if !task.work.is_between() {
+        let task = self.task_of_run(run)?;
+        if !task.work.is_between_calls() {
             return Err(InputRefusal::InTurn);
         }
         if task.phase != TaskPhase::Running(SlotStatus::Holding) {
@@ -206,7 +206,7 @@ impl DecisionDraft<'_> {
     }
 
     fn end(&mut self, run: RunId, ending: RunEnding, text: String) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
+        let task = self.task_of_run(run)?;
         let after = match (&ending, task.on_complete, task.cancel) {
             (RunEnding::Completed, CompletionPolicy::Idle, None) => AfterActivation::Rest,
             (RunEnding::Completed, _, _)
@@ -216,9 +216,9 @@ impl DecisionDraft<'_> {
         };
         let outcome = match (task.cancel, ending) {
             (Some((by, _)), _) => TaskOutcome::Cancelled { by },
-            (None, RunEnding::Completed) if task.last_turn.is_some() => expect_wrapped(task)?,
+            (None, RunEnding::Completed) if task.last_turn.is_some() => outcome_after_last_turn(task)?,
             (None, RunEnding::Completed) => {
-                if !self.may_rest_over(task) {
+                if !self.may_rest_with_results(task) {
                     expect_complete(task)?;
                 }
                 TaskOutcome::Completed
@@ -231,7 +231,7 @@ impl DecisionDraft<'_> {
     }
 }
 
-/// A task is complete with a final message, no open call and no unread mail. A command just ends.
+/// A task is complete with a final message, no open call and no unread mail. A command needs none of this.
 fn expect_complete(task: &KernelTask) -> Result<(), InputRefusal> {
     match task.kind {
         TaskType::Shell => Ok(()),
@@ -242,7 +242,7 @@ fn expect_complete(task: &KernelTask) -> Result<(), InputRefusal> {
     }
 }
 
-/// The model's last word is there, and nothing is open.
+/// Expects a final message from the model, and no open calls.
 fn expect_answer(task: &KernelTask) -> Result<(), InputRefusal> {
     match task.work {
         ActivationWork::Answered { text: true } => Ok(()),
@@ -253,16 +253,15 @@ fn expect_answer(task: &KernelTask) -> Result<(), InputRefusal> {
     }
 }
 
-/// Whether the activation has had the last word that it was given because it is done.
-fn closes(task: &KernelTask) -> bool {
-    matches!(task.last_turn, Some(LastTurn::Taken(why)) if why.completes())
+/// Whether the activation was complete and has taken its last turn.
+fn has_taken_closing_turn(task: &KernelTask) -> bool {
+    matches!(task.last_turn, Some(LastTurn::Taken(why)) if why.counts_as_completed())
 }
 
-/// What becomes of an activation that has taken its last turn: it did not complete, it stopped, unless it was done
-/// before that.
-fn expect_wrapped(task: &KernelTask) -> Result<TaskOutcome, InputRefusal> {
+/// The outcome of an activation that has taken its last turn: it was cut short, unless it was complete before that.
+fn outcome_after_last_turn(task: &KernelTask) -> Result<TaskOutcome, InputRefusal> {
     match task.last_turn {
-        Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) if !task.work.is_between() => {
+        Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) if !task.work.is_between_calls() => {
             Err(InputRefusal::InTurn)
         }
         Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) if !task.inbox.is_empty() => {
@@ -278,7 +277,7 @@ fn expect_wrapped(task: &KernelTask) -> Result<TaskOutcome, InputRefusal> {
     }
 }
 
-/// The model call under way.
+/// The current model call, if it is this turn.
 fn expect_turn(task: &KernelTask, turn: Turn) -> Result<&ModelCall, InputRefusal> {
     match &task.work {
         ActivationWork::Asking(asking) if task.turn == turn => Ok(asking),
@@ -290,9 +289,9 @@ fn expect_turn(task: &KernelTask, turn: Turn) -> Result<&ModelCall, InputRefusal
     }
 }
 
-/// Why a budget has no room for a question.
+/// Why a budget has no room for a request.
 enum BudgetShortage {
-    /// Others have set it aside, and give it back when they are answered, but for what they used.
+    /// It is reserved for other requests, which release what they do not use.
     Held,
     /// It is spent.
     Spent,
@@ -307,8 +306,8 @@ impl BudgetShortage {
     }
 }
 
-/// How long an answer one account has room for. What is only set aside by others is waited for, where there would be
-/// room for the answer that is expected then.
+/// How long an answer one ledger has room for. If only reservations of other requests leave too little room for the
+/// expected answer, the request waits for them.
 fn fit(ledger: &BudgetLedger, quote: TurnQuote, spare: Cost) -> Result<u32, BudgetShortage> {
     let fits = quote.fit(ledger.room().less(spare));
     if fits.is_some_and(|fits| fits >= quote.expected) {
@@ -323,23 +322,23 @@ fn fit(ledger: &BudgetLedger, quote: TurnQuote, spare: Cost) -> Result<u32, Budg
     }
 }
 
-/// Whether the model that answered is the one that was asked: its name, its provider left out, alone or with a
-/// version behind it.
+/// Whether the model that answered is the requested one: the same name without the provider, optionally with a
+/// version suffix.
 fn is_same_model(asked: &str, answered: &str) -> bool {
     let bare = |name: &str| name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let (asked, answered) = (bare(asked), bare(answered));
     answered.strip_prefix(&asked).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@', '.']))
 }
 
-/// What a person was asked about, or what has begun, is not changed any more.
-fn expect_untouched(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
+/// A call can be rewritten only before it is asked about or started.
+fn expect_pending_call(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(CallPhase::Pending) if task.turn == turn => Ok(()),
         Some(_) | None => Err(InputRefusal::Call(call.clone())),
     }
 }
 
-/// A call starts once, and not against a decision.
+/// A call starts once, and only if it was not denied.
 fn expect_startable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(CallPhase::Pending | CallPhase::Decided(DecidedAsk { decision: AskDecision::Allow { .. }, .. }))
@@ -351,7 +350,7 @@ fn expect_startable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), 
     }
 }
 
-/// A call can be answered unless it was, or it still waits for tasks. What it still asks is withdrawn with it.
+/// A call can be answered once, and not while it waits for tasks. Its open ask is withdrawn with it.
 fn expect_answerable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(
@@ -374,7 +373,7 @@ fn expect_answerable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(),
     }
 }
 
-fn distinct_calls(content: &[ContentBlock]) -> Result<(), InputRefusal> {
+fn expect_distinct_calls(content: &[ContentBlock]) -> Result<(), InputRefusal> {
     let mut seen = BTreeSet::new();
     for block in content {
         match block {

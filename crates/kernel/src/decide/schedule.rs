@@ -1,4 +1,4 @@
-//! Who runs next.
+//! Scheduling: which task runs next.
 
 use protocol::{Activation, Attempt, Event, RunId, TaskId, TaskMode, Timestamp};
 
@@ -10,12 +10,12 @@ use crate::{
 };
 
 impl DecisionDraft<'_> {
-    /// Gives every free slot to the next in line: first to those who come back from a wait.
+    /// Gives every free slot to the next task in line, first to those that return from a wait.
     pub(super) fn fill_slots(&mut self) -> Result<(), InputRefusal> {
-        if self.wakes == WakePolicy::Later {
+        if self.wake_policy == WakePolicy::Later {
             return Ok(());
         }
-        // What started under other limits goes on one at a time where they would let nothing run.
+        // If the limits allow nothing to run, tasks that started under other limits continue one at a time.
         while self.state.slots.held < self.limits.live.max(1) {
             if let Some(id) = self.state.slots.returning.first(|kind| self.has_room_for(kind)) {
                 self.record(id, Event::SlotRegained)?;
@@ -30,11 +30,11 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Who may begin: the first in line of whose type not too many run. While memory is tight one agent at a time
-    /// begins, so that something always does.
+    /// The next task to start: the first in line whose type has room. While memory is tight, a task starts only if no
+    /// other runs, so that there is always progress.
     fn next_fresh(&self) -> Option<TaskId> {
         let tight = self.state.memory == MemoryPressure::Tight && self.state.slots.held > 0;
-        if tight { None } else { self.state.slots.fresh.first(|kind| self.has_room_for(kind)) }
+        if tight { None } else { self.state.slots.starting.first(|kind| self.has_room_for(kind)) }
     }
 
     fn has_room_for(&self, kind: &str) -> bool {
@@ -48,7 +48,7 @@ impl DecisionDraft<'_> {
         self.record(id, Event::ActivationStarted { activation, attempt })?;
         let run = RunId { task: id, activation, attempt };
         self.effects.push(KernelEffect::Start(run));
-        // Only a run that was asked to stop knows that it was, and this is another.
+        // A cancel request reached only an earlier run; tell this one.
         self.effects.extend(cancel.map(|(_, how)| KernelEffect::Stop { run, how }));
         Ok(())
     }
@@ -59,7 +59,7 @@ impl DecisionDraft<'_> {
         self.start_unslotted(id)
     }
 
-    /// Starts a queued task that needs no slot: a command, the root, or one that will only go on waiting.
+    /// Starts a queued task that needs no slot: a command, the root, or a task that will only continue to wait.
     pub(super) fn start_unslotted(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         if task.needs_slot() && !task.work.is_waiting() { Ok(()) } else { self.start(id) }
@@ -68,23 +68,23 @@ impl DecisionDraft<'_> {
     /// Wakes an idle task that has mail.
     pub(super) fn wake(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
-        let may = self.wakes == WakePolicy::Now && self.state.admission == SessionAdmission::Open;
+        let may = self.wake_policy == WakePolicy::Now && self.state.admission == SessionAdmission::Open;
         if !may || task.phase != TaskPhase::Idle || task.inbox.is_empty() {
             return Ok(());
         }
-        // The call that waited for its first result is answered; the next result needs another way home.
+        // The call that waited for the first result is answered; later results go to the inbox.
         if task.mode == TaskMode::Sync {
             self.record(id, Event::TaskPromoted)?;
         }
         self.requeue(id)
     }
 
-    /// The same for a task to which only results came: while agents that it started are at work, results wait for more
-    /// of them, so that many that end apart do not cost a turn each.
+    /// Wakes a task that got only results. While agents it started are at work, results wait for more of them, so that
+    /// not every result costs a turn.
     pub(super) fn wake_for_results(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
-        let idle = self.wakes == WakePolicy::Now && task.phase == TaskPhase::Idle && !task.inbox.is_empty();
-        if !idle || self.state.admission == SessionAdmission::Closed || !self.is_gathering(task) {
+        let idle = self.wake_policy == WakePolicy::Now && task.phase == TaskPhase::Idle && !task.inbox.is_empty();
+        if !idle || self.state.admission == SessionAdmission::Closed || !self.may_delay_results(task) {
             return self.wake(id);
         }
         if task.wake_at.is_some() {
@@ -95,14 +95,14 @@ impl DecisionDraft<'_> {
         self.record(id, Event::WakeDelayed { until_at })
     }
 
-    /// Whether what the task has not read can wait: all of it are results, and there are more to come.
-    pub(super) fn is_gathering(&self, task: &KernelTask) -> bool {
+    /// Whether the task's unread mail can wait: all of it is results, and there are more to come.
+    pub(super) fn may_delay_results(&self, task: &KernelTask) -> bool {
         !self.limits.result_window.is_zero() && task.at_work > 0 && task.has_only_results()
     }
 
-    /// Sets or renews the lease of a run. It is not durable: whoever adopts the session grants anew.
+    /// Sets or renews the lease of a run. It is not durable: a new owner grants its own leases.
     pub(super) fn lease(&mut self, run: RunId, until: Timestamp) -> Result<(), InputRefusal> {
-        self.current(run)?;
+        self.task_of_run(run)?;
         self.state.update(run.task, |task| {
             task.lease = Some(until);
             Ok(())
@@ -110,9 +110,9 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Notes how much of an answer has arrived. It is not durable: what a dead owner received is not known.
+    /// Notes how much of an answer has arrived. It is not durable: what a dead owner received is unknown.
     pub(super) fn streamed(&mut self, run: RunId, output: u32) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
+        let task = self.task_of_run(run)?;
         if !matches!(task.work, ActivationWork::Asking(_)) {
             return Err(InputRefusal::NoTurn);
         }
@@ -123,7 +123,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Acts on everything whose time has come.
+    /// Handles everything that is due.
     pub(super) fn tick(&mut self) -> Result<(), InputRefusal> {
         let due: Vec<TaskId> =
             self.state.alarms.iter().take_while(|(at, ..)| *at <= self.now).map(|(_, id, _)| *id).collect();

@@ -1,4 +1,4 @@
-//! A task starts.
+//! Starting tasks.
 
 use protocol::{
     AskDecision, CallId, Event, MailBody, MailDelivery, Principal, TaskId, TaskMode, TaskSpec, TaskType, Turn, WaitMode,
@@ -19,8 +19,8 @@ impl DecisionDraft<'_> {
         let name = free_name(self.parent_for(id, parent, &spec)?, &spec.name);
         let waiter = match (&by, spec.mode) {
             (Some((run, turn, call)), mode) => {
-                // A call that was cancelled meanwhile starts nothing any more.
-                expect_spawning(self.current(*run)?, *turn, call)?;
+                // A call that was cancelled in the meantime starts nothing.
+                expect_spawning(self.task_of_run(*run)?, *turn, call)?;
                 (mode == TaskMode::Sync).then(|| call.clone())
             }
             (None, TaskMode::Background) => None,
@@ -37,7 +37,7 @@ impl DecisionDraft<'_> {
         let from = caller.map_or(Principal::User, |id| Principal::Task { id });
         let call = by.map(|(_, _, call)| call);
         let answered = call.clone().filter(|_| spec.kind == TaskType::Agent && waiter.is_none());
-        let made = call_answers::started(&name, id);
+        let answer = call_answers::started(&name, id);
         let todo = spec.todo.clone();
         self.record(id, Event::TaskCreated(Box::new(TaskSpec { parent: Some(parent), name, call, ..spec })))?;
         if let Some(todo) = todo {
@@ -49,13 +49,13 @@ impl DecisionDraft<'_> {
             self.record(parent, wait)?;
         }
         if let Some(call) = answered {
-            self.record(parent, Event::CallAnswered { call, answer: made, evidence: Vec::new() })?;
+            self.record(parent, Event::CallAnswered { call, answer, evidence: Vec::new() })?;
         }
         caller.map_or(Ok(()), |caller| self.note_activity(caller))?;
         self.start_unslotted(id)
     }
 
-    /// Says that the call starts, unless it has.
+    /// Records the start of a call, unless it has started.
     fn start_call(&mut self, task: TaskId, call: &CallId) -> Result<(), InputRefusal> {
         match self.task(task)?.work.call(call) {
             Some(CallPhase::Started) => Ok(()),
@@ -63,7 +63,7 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// The parent, if it may have this child.
+    /// Returns the parent, if it may have this child.
     fn parent_for(&self, id: TaskId, parent: TaskId, spec: &TaskSpec) -> Result<&KernelTask, InputRefusal> {
         if self.state.tasks.contains_key(&id) {
             return Err(InputRefusal::TakenId(id));
@@ -88,13 +88,13 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Whether the limits let a task start one more agent of this type. A full house is none of them: agents queue.
+    /// Whether the limits let a task start one more agent of this type. A lack of slots is not a limit: agents queue.
     fn has_room_below(&self, parent: &KernelTask, agent: &str) -> Result<(), InputRefusal> {
         let SessionLimits { live, depth, total, rate, of_type, .. } = self.limits;
         if parent.depth >= *depth {
             return Err(InputRefusal::Depth { cap: *depth });
         }
-        // Where none may ever run, one that queues would be waited for in vain.
+        // An agent that can never run must not be queued.
         if *live == 0 || of_type.get(agent) == Some(&0) {
             return Err(InputRefusal::NoneOfType { agent: agent.to_owned() });
         }
@@ -108,8 +108,8 @@ impl DecisionDraft<'_> {
     }
 }
 
-/// The name, or the name with a number that no sibling has: the first, where numbers were given in order. A parent
-/// may have thousands of children of one name, so the number is searched for by halves.
+/// The name, or the name with a number that no sibling has. A parent may have thousands of children of one name, so
+/// the number is found by binary search.
 fn free_name(parent: &KernelTask, name: &str) -> String {
     if !parent.has_child(name) {
         return name.to_owned();
@@ -128,7 +128,7 @@ fn free_name(parent: &KernelTask, name: &str) -> String {
     numbered(free)
 }
 
-/// A call that starts a task has started, or may.
+/// Checks that a call that starts a task has started or may start.
 fn expect_spawning(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(
@@ -140,7 +140,7 @@ fn expect_spawning(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), I
     }
 }
 
-/// Checks that the call belongs to the turn under way and is where it should be.
+/// Checks that the call belongs to the current turn and is in the expected phase.
 pub(super) fn expect_call(task: &KernelTask, turn: Turn, call: &CallId, phase: &CallPhase) -> Result<(), InputRefusal> {
     if task.turn == turn && task.work.call(call) == Some(phase) {
         Ok(())

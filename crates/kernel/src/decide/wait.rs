@@ -10,7 +10,7 @@ use crate::{CallPhase, CallWait, InputRefusal, KernelEffect, KernelTask};
 
 impl DecisionDraft<'_> {
     pub(super) fn wait(&mut self, run: RunId, turn: Turn, call: CallId, wait: CallWait) -> Result<(), InputRefusal> {
-        expect_call(self.current(run)?, turn, &call, &CallPhase::Started)?;
+        expect_call(self.task_of_run(run)?, turn, &call, &CallPhase::Started)?;
         for id in &wait.on {
             self.task(*id)?;
         }
@@ -23,9 +23,9 @@ impl DecisionDraft<'_> {
         self.settle_wait(run.task, &call)
     }
 
-    /// Ends a wait that ends when its own run says so. One that has ended, for its time was up, stays as it is.
+    /// Ends a manual wait at the request of its run. A wait that has already timed out stays as it is.
     pub(super) fn wait_over(&mut self, run: RunId, turn: Turn, call: CallId) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
+        let task = self.task_of_run(run)?;
         match task.work.call(&call) {
             _ if task.turn != turn => Err(InputRefusal::NoTurn),
             Some(CallPhase::Waiting(CallWait { mode: WaitMode::Manual, .. })) => {
@@ -44,7 +44,7 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Sends a task that its parent waits for to the background. Others who wait for it go on waiting.
+    /// Sends a task that its parent waits for to the background. Other tasks continue to wait for it.
     pub(super) fn promote(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         if task.mode == TaskMode::Background || task.phase.is_at_rest() {
@@ -61,7 +61,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Ends every wait that the rest of `id` satisfies.
+    /// Ends every wait that is satisfied now that `id` rests.
     pub(super) fn settle_waits(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         for (waiter, call) in self.waiters(id) {
             self.settle_wait(waiter, &call)?;
@@ -69,8 +69,8 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Ends the waits of a task whose time is up. A child that its call no longer waits for goes on, and its result
-    /// comes as mail.
+    /// Ends the waits of a task that have timed out. A child that its call no longer waits for continues, and its
+    /// result comes as mail.
     pub(super) fn expire_waits(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let expired = |until: Option<Timestamp>| until.is_some_and(|until| until <= self.now);
         let calls: Vec<CallId> =
@@ -84,7 +84,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// The child that this call started and still waits for: its result goes here, and nowhere else.
+    /// The child that this call started and still waits for.
     fn started_by(&self, parent: TaskId, call: &CallId) -> Option<TaskId> {
         let Some(CallPhase::Waiting(wait)) = self.state.tasks.get(&parent).and_then(|task| task.work.call(call)) else {
             return None;
@@ -98,11 +98,11 @@ impl DecisionDraft<'_> {
 
     fn settle_wait(&mut self, waiter: TaskId, call: &CallId) -> Result<(), InputRefusal> {
         let Some(CallPhase::Waiting(wait)) = self.task(waiter)?.work.call(call) else { return Ok(()) };
-        // Who started last mostly ends last, so that one look tells that there is more to wait for.
-        let mut rests = wait.on.iter().rev().map(|id| self.task(*id).is_ok_and(|task| task.phase.is_at_rest()));
+        // The last started task usually ends last, so checking it first is cheapest.
+        let mut at_rest = wait.on.iter().rev().map(|id| self.task(*id).is_ok_and(|task| task.phase.is_at_rest()));
         let satisfied = match wait.mode {
-            WaitMode::Any => wait.on.is_empty() || rests.any(|rests| rests),
-            WaitMode::All => rests.all(|rests| rests),
+            WaitMode::Any => wait.on.is_empty() || at_rest.any(|rests| rests),
+            WaitMode::All => at_rest.all(|rests| rests),
             WaitMode::Manual => false,
         };
         if satisfied { self.end_wait(waiter, call.clone(), WaitEnd::Satisfied) } else { Ok(()) }
@@ -122,14 +122,14 @@ impl DecisionDraft<'_> {
         self.state.waiters.get(&id).into_iter().flatten().cloned().collect()
     }
 
-    /// The first of `on` that is `waiter`, is above it, or waits for it through any number of others.
+    /// The first of `on` that is `waiter`, is above it, or waits for it, directly or through other tasks.
     fn find_wait_cycle(&self, waiter: TaskId, on: &[TaskId]) -> Option<TaskId> {
         let above: BTreeSet<TaskId> = self.state.lineage(waiter).map(|task| task.id).collect();
         let mut seen = BTreeSet::new();
         on.iter().copied().find(|from| above.contains(from) || self.waits_for(*from, waiter, &mut seen))
     }
 
-    /// Whether `from` waits for `target`, through any number of others that were not `seen`.
+    /// Whether `from` waits for `target`, directly or through tasks that are not in `seen`.
     fn waits_for(&self, from: TaskId, target: TaskId, seen: &mut BTreeSet<TaskId>) -> bool {
         let mut next = vec![from];
         while let Some(id) = next.pop() {

@@ -1,4 +1,4 @@
-//! What is noted about a task besides its work: silence, hooks, and that nobody needs its record.
+//! Notes about a task besides its work: stalls, hooks, and the removal of its record.
 
 use protocol::{Activation, Event, RunId, TaskId, Timestamp};
 
@@ -6,9 +6,9 @@ use super::DecisionDraft;
 use crate::{InputRefusal, SlotStatus, TaskPhase};
 
 impl DecisionDraft<'_> {
-    /// A run is silent. One that waits for others, for a person or for a slot has a reason to be.
+    /// Marks a silent run as stalled, unless it waits for other tasks, for a person or for a slot.
     pub(super) fn stall(&mut self, run: RunId, since_at: Timestamp) -> Result<(), InputRefusal> {
-        let task = self.current(run)?;
+        let task = self.task_of_run(run)?;
         let has_reason = task.work.is_waiting() || task.phase != TaskPhase::Running(SlotStatus::Holding);
         if task.stalled || has_reason {
             return Ok(());
@@ -16,31 +16,31 @@ impl DecisionDraft<'_> {
         self.record(run.task, Event::TaskStalled { since_at })
     }
 
-    /// A silent run is heard again.
+    /// Notes that a stalled run is active again.
     pub(super) fn unstall(&mut self, run: RunId) -> Result<(), InputRefusal> {
-        self.current(run)?;
+        self.task_of_run(run)?;
         self.note_activity(run.task)
     }
 
-    /// What a run does is a sign of life, whoever watches it.
+    /// Ends the stall of a task that shows activity.
     pub(super) fn note_activity(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         if self.task(id)?.stalled { self.record(id, Event::TaskUnstalled) } else { Ok(()) }
     }
 
-    /// An activation is greeted once, however many attempts it takes.
+    /// Records that start hooks have run: once per activation, regardless of the number of attempts.
     pub(super) fn record_start_hooks(&mut self, run: RunId, context: Vec<String>) -> Result<(), InputRefusal> {
         let activation = run.activation;
-        if self.current(run)?.start_hooks_ran >= activation {
+        if self.task_of_run(run)?.start_hooks_ran >= activation {
             return Ok(());
         }
         self.record(run.task, Event::StartHooksRan { activation, context })
     }
 
-    /// An activation that was greeted is parted from once, whoever owns the session by then; one under way only where
-    /// it may end.
+    /// Records that stop hooks have run: once per activation whose start hooks ran, under any owner; for a running
+    /// activation only where it may end.
     pub(super) fn record_stop_hooks(&mut self, id: TaskId, activation: Activation) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
-        let unread = !task.inbox.is_empty() && !self.may_rest_over(task);
+        let unread = !task.inbox.is_empty() && !self.may_rest_with_results(task);
         if task.is_running() && task.activation == activation && unread {
             return Err(InputRefusal::MailWaiting);
         }

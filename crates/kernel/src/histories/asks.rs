@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::*;
 
-use super::simulated_session::{SimulatedSession, answered};
+use super::simulated_session::{SimulatedSession, call_answered};
 use crate::index::Alarm;
 use crate::*;
 
@@ -36,40 +36,40 @@ impl SimulatedSession {
     }
 
     fn ask(&mut self, run: RunId, turn: Turn, call: CallId, subject: AskSubject) {
-        let until_at = Some(Timestamp(self.now.0 + self.dice.below(60))).filter(|_| self.dice.one_in(2));
+        let until_at = Some(Timestamp(self.now.0 + self.rng.below(60))).filter(|_| self.rng.one_in(2));
         let open: Vec<AskId> = self.kernel.state.asks.keys().cloned().collect();
-        let taken = self.dice.pick(&open).filter(|_| self.dice.one_in(20));
-        let id = taken.clone().unwrap_or_else(|| AskId(format!("ask-{}", self.asked.len())));
+        let taken = self.rng.pick(&open).filter(|_| self.rng.one_in(20));
+        let id = taken.clone().unwrap_or_else(|| AskId(format!("ask-{}", self.all_asks.len())));
         let ask = Ask { id, call: call.clone(), subject, until_at };
         let report = KernelInput::Report(run, RunUpdate::Ask { turn, ask: ask.clone() });
         if taken.is_some() {
             assert_eq!(self.kernel.clone().apply(self.now, report), Err(InputRefusal::Call(call)));
             return;
         }
-        self.asked.push(ask);
-        self.must(report);
+        self.all_asks.push(ask);
+        self.apply_accepted(report);
     }
 
     /// A run whose call asks tries what it may not, or gives up.
     pub(super) fn while_asking(&mut self, run: RunId, turn: Turn, ask: Ask) {
-        match self.dice.below(4) {
+        match self.rng.below(4) {
             0 => {
                 let start = KernelInput::Report(run, RunUpdate::CallStarted { turn, call: ask.call.clone() });
                 assert_eq!(self.kernel.clone().apply(self.now, start), Err(InputRefusal::Call(ask.call)));
             }
-            1 => drop(self.may(KernelInput::Report(run, answered(turn, ask.call)))),
+            1 => drop(self.try_apply(KernelInput::Report(run, call_answered(turn, ask.call)))),
             _ => self.decide(ask),
         }
     }
 
     /// A call whose ask is decided starts, unless it was denied or had begun before.
     pub(super) fn start_if_allowed(&mut self, run: RunId, turn: Turn, call: CallId) {
-        let _refusal = self.may(KernelInput::Report(run, RunUpdate::CallStarted { turn, call }));
+        let _refusal = self.try_apply(KernelInput::Report(run, RunUpdate::CallStarted { turn, call }));
     }
 
     /// Decides on anything that was ever asked.
-    pub(super) fn somebody_decides(&mut self) {
-        let Some(ask) = self.dice.pick(&self.asked) else { return };
+    pub(super) fn decide_random_ask(&mut self) {
+        let Some(ask) = self.rng.pick(&self.all_asks) else { return };
         if self.kernel.state.asks.contains_key(&ask.id) {
             return self.decide(ask);
         }
@@ -78,11 +78,11 @@ impl SimulatedSession {
         assert_eq!(self.kernel.clone().apply(self.now, late), Err(InputRefusal::NoAsk(ask.id)));
     }
 
-    /// Decides for a run that can only wait; tells whether there was anything to decide.
+    /// Decides for a run that can only wait; returns whether there was anything to decide.
     pub(super) fn decide_for(&mut self, run: RunId) -> bool {
         let ask = self.kernel.task(run.task).and_then(|task| task.work.asks().next()).map(|ask| ask.id.clone());
         let Some(ask) = ask else { return false };
-        self.must(KernelInput::Decide {
+        self.apply_accepted(KernelInput::Decide {
             ask,
             decision: AskDecision::Deny { message: String::new() },
             by: DecidedBy::User,
@@ -91,16 +91,16 @@ impl SimulatedSession {
     }
 
     fn decide(&mut self, ask: Ask) {
-        let decision = match self.dice.below(6) {
+        let decision = match self.rng.below(6) {
             0 => AskDecision::Deny { message: "no".into() },
-            5 => AskDecision::Proceed { action: self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly) },
+            5 => AskDecision::Proceed { action: self.rng.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly) },
             1 | 2 => AskDecision::Allow { rules: Vec::new(), input: None },
             _ => AskDecision::Reply { text: "this one".into() },
         };
         let fits = decision.fits(&ask.subject);
         let decide = KernelInput::Decide { ask: ask.id.clone(), decision, by: DecidedBy::User };
         match fits {
-            true => self.must(decide),
+            true => self.apply_accepted(decide),
             false => {
                 assert_eq!(self.kernel.clone().apply(self.now, decide), Err(InputRefusal::DecisionMismatch(ask.id)))
             }
@@ -174,7 +174,7 @@ impl AskAudit {
         }
     }
 
-    /// The kernel holds open what the log does, and nobody who waits for a person holds a slot.
+    /// The kernel and the log agree on open asks, and no task that waits for a person holds a slot.
     pub(super) fn check(&self, kernel: &Kernel) {
         let open: BTreeMap<AskId, TaskId> = self.open.iter().map(|(id, (task, _))| (id.clone(), *task)).collect();
         assert_eq!(kernel.state.asks, open);

@@ -13,7 +13,7 @@ use super::run_turns::TurnAudit;
 use super::starts::StartAudit;
 use crate::*;
 
-/// How many tasks make a state large, and one in how many such states is looked at.
+/// From how many tasks on a state is large, and one in how many large states is checked as a whole.
 const LARGE: usize = 40;
 const EVERY: u64 = 32;
 
@@ -61,7 +61,7 @@ impl LogAudit {
                 | KernelEffect::Stop { .. } => {}
             }
         }
-        // A large state is looked at as a whole only now and then.
+        // A large state is checked as a whole only now and then.
         self.decisions += 1;
         if kernel.state.tasks.len() > LARGE && !self.decisions.is_multiple_of(EVERY) {
             return;
@@ -115,7 +115,7 @@ impl LogAudit {
             }
             Event::AskOpened(ask) => self.asks.asked(id, ask, self.open_calls[&id][&ask.call]),
             Event::AskDecided { ask, call, decision, .. } => self.asks.decided(id, ask, call, decision),
-            Event::WrapUpBegan { why } => self.closing.extend(why.completes().then_some(id)),
+            Event::WrapUpBegan { why } => self.closing.extend(why.counts_as_completed().then_some(id)),
             Event::SessionOpened(_)
             | Event::SessionAdopted { .. }
             | Event::SessionForked { .. }
@@ -232,7 +232,7 @@ impl LogAudit {
     }
 }
 
-/// A run that is to stop is told so when it starts, and while memory is short nobody starts beside another.
+/// A run that must stop is told so when it starts, and while memory is short no agent starts beside another.
 fn check_start(kernel: &Kernel, run: RunId, effects: &[KernelEffect]) {
     let Some(task) = kernel.task(run.task).filter(|task| task.run_id() == run) else { return };
     if let Some((_, how @ CancelMode::WrapUp)) = task.cancel.filter(|_| task.is_running()) {

@@ -1,4 +1,4 @@
-//! What must hold of a state, whatever its history.
+//! Invariants of every state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ fn check_task(kernel: &Kernel, task: &KernelTask) {
     }
 }
 
-/// What can be looked up is what a look at every task would find.
+/// The lookup tables agree with a scan of all tasks.
 fn check_lookups(kernel: &Kernel) {
     let state = &kernel.state;
     let (mut waiters, mut alarms) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
@@ -88,7 +88,7 @@ fn check_lookups(kernel: &Kernel) {
     check_parked(kernel);
 }
 
-/// A session is parked when an agent is, and no agent can go on before that changes.
+/// A session is parked when an agent is, and no agent can continue before that changes.
 fn check_parked(kernel: &Kernel) {
     let agents = || kernel.tasks().filter(|task| task.kind != TaskType::Shell);
     let parked = |task: &KernelTask| matches!(task.phase, TaskPhase::Parked(_));
@@ -110,13 +110,13 @@ fn check_parked(kernel: &Kernel) {
     assert_eq!(kernel.parked().is_some(), agents().any(parked) && !agents().any(can_go_on));
 }
 
-/// Agents that run are within the cap of the session and of their type, those who came back from a wait included; and
-/// no slot is free that somebody in line could have.
+/// Running agents are within the caps of the session and of their type, including those that returned from a wait; and
+/// no slot is free while a queued agent could have it.
 fn check_slots(kernel: &Kernel, limits: &SessionLimits) {
     let slots = &kernel.state.slots;
     let mut held = BTreeMap::<&str, u32>::new();
     for task in kernel.tasks().filter(|task| task.needs_slot()) {
-        assert_eq!(slots.fresh.contains(task.id), matches!(task.phase, TaskPhase::Queued(_)));
+        assert_eq!(slots.starting.contains(task.id), matches!(task.phase, TaskPhase::Queued(_)));
         assert_eq!(slots.returning.contains(task.id), task.phase == TaskPhase::Running(SlotStatus::Returning));
         let lent = task.phase == TaskPhase::Running(SlotStatus::Lent);
         assert!(!lent || task.work.is_waiting(), "a slot is lent for nothing");
@@ -133,7 +133,7 @@ fn check_slots(kernel: &Kernel, limits: &SessionLimits) {
     }
     let has_room = |kind: &str| limits.of_type.get(kind).is_none_or(|cap| slots.held_by(kind) < *cap);
     let tight = kernel.state.memory == MemoryPressure::Tight && slots.held > 0;
-    let next = slots.returning.first(has_room).or(slots.fresh.first(has_room).filter(|_| !tight));
+    let next = slots.returning.first(has_room).or(slots.starting.first(has_room).filter(|_| !tight));
     let owned = kernel.tasks().any(KernelTask::is_running) && kernel.state.admission == SessionAdmission::Open;
     assert!(!owned || slots.held == limits.live || next.is_none(), "a slot is free and somebody waits for it");
 }
@@ -155,7 +155,7 @@ fn check_ledgers(kernel: &Kernel) {
     }
 }
 
-/// A state folded from the log is the state that wrote it, but for what is not durable.
+/// A state rebuilt from the log equals the state that wrote it, except for what is not durable.
 pub(super) fn same_but_for_leases_and_memory(live: &Kernel, folded: &Kernel) {
     let mut live = live.clone();
     live.state.memory = MemoryPressure::default();
@@ -175,7 +175,7 @@ pub(super) fn nobody_runs(kernel: &Kernel) {
     assert!(kernel.tasks().all(|task| !task.is_running()), "a task runs without an owner");
 }
 
-/// Whatever was due has been dealt with: an alarm that stays would ring for ever.
+/// Everything that was due was handled: an alarm that stays would ring forever.
 pub(super) fn no_alarm_is_late(kernel: &Kernel, now: Timestamp) {
     assert!(kernel.next_alarm().is_none_or(|at| at > now), "an alarm rang and nothing happened");
 }

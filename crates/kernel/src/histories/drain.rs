@@ -2,13 +2,13 @@
 
 use protocol::*;
 
-use super::simulated_session::{FREE, SimulatedSession, answer, answered, begin, say};
+use super::simulated_session::{FREE_QUOTE, SimulatedSession, call_answered, text_block, turn_answered, turn_begun};
 use crate::*;
 
 impl SimulatedSession {
     /// Lets everything end in order: every run answers what is open and ends, until nothing is left to run.
     pub(super) fn drain(&mut self) {
-        self.must_or_closed(KernelInput::Resume);
+        self.apply_if_accepted(KernelInput::Resume);
         for _ in 0..5_000 {
             let Some(run) = self.active.values().next_back().copied() else { break };
             self.finish_step(run);
@@ -27,16 +27,19 @@ impl SimulatedSession {
             return;
         };
         let (turn, kind) = (task.turn, task.kind);
-        // A last turn that is due is taken, whatever was said before.
-        let due = task.work.is_between() && matches!(task.last_turn, Some(LastTurn::Due(_)));
+        // A last turn that is due is always taken.
+        let due = task.work.is_between_calls() && matches!(task.last_turn, Some(LastTurn::Due(_)));
         let work = if due { ActivationWork::Boundary } else { task.work.clone() };
         if kind == TaskType::Shell {
-            self.must(KernelInput::Report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "ran".into() }));
+            self.apply_accepted(KernelInput::Report(
+                run,
+                RunUpdate::Ended { ending: RunEnding::Completed, text: "ran".into() },
+            ));
             return;
         }
         match work {
             ActivationWork::Asking(_) => {
-                self.must(KernelInput::Report(run, answer(turn, vec![say("done")], Cost::ZERO)))
+                self.apply_accepted(KernelInput::Report(run, turn_answered(turn, vec![text_block("done")], Cost::ZERO)))
             }
             ActivationWork::Acting(calls) => {
                 let open = calls.into_iter().find(|(_, phase)| {
@@ -46,25 +49,25 @@ impl SimulatedSession {
                     )
                 });
                 match open {
-                    Some((call, _)) => self.must(KernelInput::Report(run, answered(turn, call))),
+                    Some((call, _)) => self.apply_accepted(KernelInput::Report(run, call_answered(turn, call))),
                     None if self.decide_for(run) => {}
                     None => self.finish_one_below(run),
                 }
             }
             ActivationWork::Answered { text: true } => {
-                self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
+                self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
                 let ended = RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() };
-                self.must(KernelInput::Report(run, ended));
+                self.apply_accepted(KernelInput::Report(run, ended));
             }
             ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
-                match self.kernel.apply(self.now, KernelInput::Report(run, begin(FREE))) {
+                match self.kernel.apply(self.now, KernelInput::Report(run, turn_begun(FREE_QUOTE))) {
                     Ok(effects) => self.perform(effects),
                     Err(InputRefusal::NoSlot) => self.finish_one_below(run),
                     Err(_) => {
-                        // Mail that is not heard would wake the task again, for the same end.
-                        self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
+                        // Unread mail would wake the task again.
+                        self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
                         let ending = RunEnding::TimedOut(LimitKind::Turns);
-                        self.must(KernelInput::Report(run, RunUpdate::Ended { ending, text: String::new() }));
+                        self.apply_accepted(KernelInput::Report(run, RunUpdate::Ended { ending, text: String::new() }));
                     }
                 }
             }
@@ -97,7 +100,7 @@ impl SimulatedSession {
                 task.work.calls().all(|(_, phase)| {
                     matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered)
                 }) && matches!(task.work, ActivationWork::Acting(_));
-            let footed = task.phase == TaskPhase::Running(SlotStatus::Holding) || !task.work.is_between();
+            let footed = task.phase == TaskPhase::Running(SlotStatus::Holding) || !task.work.is_between_calls();
             task.is_running() && task.run_id() == run && footed && !stuck
         })
     }

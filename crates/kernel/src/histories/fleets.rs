@@ -19,9 +19,9 @@ const KINDS: [Option<&str>; 4] = [Some("build"), Some("look"), Some("think"), No
 
 struct FleetHistory {
     world: SimulatedSession,
-    /// The table as the projection of the log would have it, with what nobody has read yet.
+    /// The table as the projection of the log would have it, with changes that are not read yet.
     table: BTreeMap<TodoId, Todo>,
-    /// Who holds what, as the log tells.
+    /// The claims, according to the log.
     holders: BTreeMap<TodoId, (TaskId, u64)>,
     fence: u64,
     read: usize,
@@ -53,14 +53,14 @@ impl FleetHistory {
             claims: 0,
             refusals: BTreeSet::new(),
         };
-        for _ in 0..fleet.world.dice.below(12) {
+        for _ in 0..fleet.world.rng.below(12) {
             fleet.somebody_plans(Principal::User);
         }
         fleet
     }
 
     fn step(&mut self) {
-        match self.world.dice.below(20) {
+        match self.world.rng.below(20) {
             0..11 => self.world.step(),
             11..14 => self.dispatch(),
             14..16 => self.claim_anything(),
@@ -76,20 +76,20 @@ impl FleetHistory {
     }
 
     fn give(&mut self, input: KernelInput) -> Option<InputRefusal> {
-        let refusal = self.world.may(input);
+        let refusal = self.world.try_apply(input);
         self.sync();
         refusal
     }
 
     fn begin_or_end(&mut self) {
-        if self.world.kernel.graph().fleet().is_some() && !self.world.dice.one_in(4) {
+        if self.world.kernel.graph().fleet().is_some() && !self.world.rng.one_in(4) {
             return;
         }
         let terms = FleetConfig {
             agent: None,
             goal: "all of it".into(),
-            parallel: Some(1 + self.world.dice.below(4) as u32).filter(|_| self.world.dice.one_in(2)),
-            retries: self.world.dice.below(3) as u32,
+            parallel: Some(1 + self.world.rng.below(4) as u32).filter(|_| self.world.rng.one_in(2)),
+            retries: self.world.rng.below(3) as u32,
             rounds: 1,
             isolated: false,
             dirty: false,
@@ -110,7 +110,7 @@ impl FleetHistory {
         for todo in due {
             match self.claim(&todo) {
                 None => {}
-                // Whoever asks is told that the session has started all it may, and can say so of the todo.
+                // The caller learns that the session has reached its limit of agents, and can block the todo.
                 Some(InputRefusal::Total { .. }) => return,
                 Some(refusal) => panic!("{todo} was due, and {refusal}"),
             }
@@ -119,7 +119,8 @@ impl FleetHistory {
         assert_eq!(kernel.due_todos("think"), []);
         let Some(terms) = kernel.graph().fleet() else { return };
         let slots = &kernel.state.slots;
-        let full = (slots.held as usize + slots.fresh.len() + slots.returning.len()) >= self.world.limits.live as usize
+        let full = (slots.held as usize + slots.starting.len() + slots.returning.len())
+            >= self.world.limits.live as usize
             || terms.parallel.is_some_and(|cap| kernel.graph().claimed() >= cap)
             || kernel.state.admission == SessionAdmission::Closed
             || kernel.root().and_then(|root| kernel.task(root)).is_some_and(|root| root.cancel.is_some());
@@ -145,17 +146,17 @@ impl FleetHistory {
         }))
     }
 
-    /// Whatever is claimed must be ready and free.
+    /// Only a ready and unclaimed todo can be claimed.
     fn claim_anything(&mut self) {
         let todos: Vec<TodoId> = self.table.keys().cloned().collect();
-        let Some(todo) = self.world.dice.pick(&todos) else { return };
+        let Some(todo) = self.world.rng.pick(&todos) else { return };
         let graph = self.world.kernel.graph();
         let (fleet, ready, held) = (graph.fleet().is_some(), graph.is_ready(&todo), self.holders.contains_key(&todo));
         match self.claim(&todo) {
             None => assert!(fleet && ready && !held, "{todo} was claimed"),
-            Some(InputRefusal::TodoHeld { .. }) => assert!(held && self.refuses("held")),
+            Some(InputRefusal::TodoClaimed { .. }) => assert!(held && self.refuses("held")),
             Some(InputRefusal::TodoNotReady(_)) => assert!(!ready && !held && self.refuses("not ready")),
-            Some(InputRefusal::TodosHeld { .. }) => assert!(ready && self.refuses("enough")),
+            Some(InputRefusal::ClaimLimit { .. }) => assert!(ready && self.refuses("enough")),
             Some(InputRefusal::NoFleet) => assert!(!fleet),
             Some(_) => {}
         }
@@ -166,15 +167,15 @@ impl FleetHistory {
         true
     }
 
-    /// Somebody who may adds a todo, changes one, or takes one away.
+    /// An allowed author adds, changes or removes a todo.
     fn somebody_plans(&mut self, by: Principal) {
-        let dice = &mut self.world.dice;
+        let dice = &mut self.world.rng;
         let id = TodoId(format!("t{}", dice.below(14)));
         if self.table.contains_key(&id) && dice.one_in(6) {
             self.table.remove(&id);
             // Rows that name it lose that with it.
             let changed: Vec<Todo> = self.table.values_mut().filter_map(|todo| without(todo, &id)).collect();
-            self.give(KernelInput::Todos { by, changed, gone: vec![id], upto: 0 });
+            self.give(KernelInput::TodosChanged { by, changed, gone: vec![id], upto: 0 });
             return;
         }
         let known: Vec<TodoId> = self.table.keys().filter(|known| **known != id).cloned().collect();
@@ -191,20 +192,25 @@ impl FleetHistory {
             ..Todo::new(id.0.clone(), "work")
         };
         self.table.insert(id, todo.clone());
-        self.give(KernelInput::Todos { by, changed: vec![todo], gone: Vec::new(), upto: 0 });
+        self.give(KernelInput::TodosChanged { by, changed: vec![todo], gone: Vec::new(), upto: 0 });
     }
 
-    /// A worker says of some todo whatever it likes. While a fleet works that changes nothing.
+    /// A worker writes any status to a todo. While a fleet works, that changes nothing.
     fn a_worker_lies(&mut self) {
         let workers: Vec<TaskId> =
             self.world.kernel.tasks().filter(|task| task.depth > 0).map(|task| task.id).collect();
         let todos: Vec<Todo> = self.table.values().cloned().collect();
-        let (Some(id), Some(todo)) = (self.world.dice.pick(&workers), self.world.dice.pick(&todos)) else { return };
+        let (Some(id), Some(todo)) = (self.world.rng.pick(&workers), self.world.rng.pick(&todos)) else { return };
         let before = self.world.kernel.graph().node(&todo.id).map(|node| node.progress.clone());
-        let status = self.world.dice.pick(&TodoStatus::ALL).unwrap_or_default();
+        let status = self.world.rng.pick(&TodoStatus::ALL).unwrap_or_default();
         let said = Todo { status, ..todo.clone() };
         self.table.insert(todo.id.clone(), said.clone());
-        self.give(KernelInput::Todos { by: Principal::Task { id }, changed: vec![said], gone: Vec::new(), upto: 0 });
+        self.give(KernelInput::TodosChanged {
+            by: Principal::Task { id },
+            changed: vec![said],
+            gone: Vec::new(),
+            upto: 0,
+        });
         if self.world.kernel.graph().fleet().is_some() {
             let after = self.world.kernel.graph().node(&todo.id).map(|node| node.progress.clone());
             assert_eq!(after, before, "the word of {id} about {} counted", todo.id);
@@ -287,7 +293,7 @@ impl FleetHistory {
         self.check_ready();
     }
 
-    /// What is ready, and what blocks what, is what a look at every todo would find.
+    /// Ready and blocked todos agree with a scan of all todos.
     fn check_ready(&self) {
         let graph = self.world.kernel.graph();
         let standing = |id: &TodoId| graph.node(id).map(|node| &node.progress);
@@ -314,7 +320,7 @@ impl FleetHistory {
     /// Everything that can be done is, and nothing stays held.
     fn finish(&mut self) {
         if self.world.kernel.state.admission == SessionAdmission::Closed {
-            self.world.the_owner_dies();
+            self.world.replace_dead_owner();
         }
         for _ in 0..400 {
             self.world.drain();

@@ -1,5 +1,5 @@
-//! A second reading of what hooks do: each activation is greeted once and parted from once, and held as often as the
-//! limits say.
+//! Checks that start hooks and stop hooks run once per activation, and that the end of an activation is blocked only as
+//! often as the limits allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use crate::*;
 #[derive(Default)]
 pub(super) struct HookAudit {
     running: BTreeMap<TaskId, Activation>,
-    greeted: BTreeSet<(TaskId, Activation)>,
-    parted: BTreeSet<(TaskId, Activation)>,
-    holds: BTreeMap<TaskId, (u32, u32)>,
+    start_hooks_ran: BTreeSet<(TaskId, Activation)>,
+    stop_hooks_ran: BTreeSet<(TaskId, Activation)>,
+    stop_blocks: BTreeMap<TaskId, (u32, u32)>,
 }
 
 impl HookAudit {
@@ -21,38 +21,42 @@ impl HookAudit {
             Event::ActivationStarted { activation, attempt } => {
                 self.running.insert(id, *activation);
                 if *attempt == Attempt(1) {
-                    self.holds.insert(id, (0, 0));
+                    self.stop_blocks.insert(id, (0, 0));
                 }
             }
             Event::StartHooksRan { activation, .. } => {
-                assert_eq!(self.running.get(&id), Some(activation), "another activation is greeted than runs");
-                assert!(self.greeted.insert((id, *activation)), "{id} is greeted twice");
+                assert_eq!(self.running.get(&id), Some(activation), "{id} ran start hooks of another activation");
+                assert!(self.start_hooks_ran.insert((id, *activation)), "{id} ran its start hooks twice");
             }
             Event::StopHooksRan { activation } => {
-                let place = (id, *activation);
-                assert!(self.greeted.contains(&place), "{id} is parted from and was never greeted");
-                assert!(self.parted.insert(place), "{id} is parted from twice");
+                let key = (id, *activation);
+                assert!(self.start_hooks_ran.contains(&key), "{id} ran stop hooks without start hooks");
+                assert!(self.stop_hooks_ran.insert(key), "{id} ran its stop hooks twice");
             }
-            // What was greeted until now is the original's to part from.
-            Event::SessionForked { .. } => self.parted.extend(&self.greeted),
+            // The original session runs the stop hooks of activations from before the fork.
+            Event::SessionForked { .. } => self.stop_hooks_ran.extend(&self.start_hooks_ran),
             Event::StopBlocked { by, .. } => {
-                let (holds, repairs) = self.holds.entry(id).or_default();
+                let (hook_blocks, repairs) = self.stop_blocks.entry(id).or_default();
                 match by {
-                    StopBlocker::Hook => *holds += 1,
+                    StopBlocker::Hook => *hook_blocks += 1,
                     StopBlocker::Expects => *repairs += 1,
                 }
-                assert!(*holds <= limits.max_stop_blocks && *repairs <= limits.max_repairs, "{id} is held too often");
+                let is_allowed = *hook_blocks <= limits.max_stop_blocks && *repairs <= limits.max_repairs;
+                assert!(is_allowed, "the end of {id} is blocked too often");
             }
             _other => {}
         }
     }
 
-    /// The kernel knows what is still to be parted from.
+    /// Checks that the kernel knows which stop hooks have not run yet.
     pub(super) fn check(&self, kernel: &Kernel) {
-        let of = |task: &KernelTask| {
+        let pending_of = |task: &KernelTask| {
             task.pending_stop_hooks.iter().map(|activation| (task.id, *activation)).collect::<Vec<_>>()
         };
-        let unpaired: BTreeSet<_> = kernel.tasks().flat_map(of).collect();
-        assert!(unpaired.iter().eq(self.greeted.difference(&self.parted)), "greetings and partings do not add up");
+        let pending: BTreeSet<_> = kernel.tasks().flat_map(pending_of).collect();
+        assert!(
+            pending.iter().eq(self.start_hooks_ran.difference(&self.stop_hooks_ran)),
+            "the pending stop hooks are wrong"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! A second reading of mail. Each piece is delivered once or expires with its reader, and order is kept:
 //!
-//! - what steers and what interrupts is delivered in the order in which it came, whoever wrote it;
+//! - steering and interrupting mail is delivered in the order in which it came, from all writers;
 //! - follow-ups are delivered in the order in which they came;
 //! - a follow-up is not delivered before anything that came earlier; what comes later may overtake it, unless it is a
 //!   follow-up too.

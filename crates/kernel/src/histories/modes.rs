@@ -1,4 +1,4 @@
-//! Modes in random histories: people change them, an agent on autopilot is told to go on or reports, and a second
+//! Modes in random histories: people change them, an agent on autopilot is told to continue or reports, and a second
 //! reading of the log counts.
 
 use protocol::*;
@@ -7,35 +7,35 @@ use super::simulated_session::SimulatedSession;
 use crate::*;
 
 impl SimulatedSession {
-    pub(super) fn somebody_steers(&mut self) {
-        let mode = match self.dice.below(6) {
+    pub(super) fn change_session_settings(&mut self) {
+        let mode = match self.rng.below(6) {
             0 => SessionMode::Interactive,
             1 => SessionMode::Plan,
             _ => SessionMode::Autopilot,
         };
-        let input = match self.dice.below(6) {
+        let input = match self.rng.below(6) {
             4 => {
-                let id = DefinitionId(format!("d{}", self.dice.below(4)));
+                let id = DefinitionId(format!("d{}", self.rng.below(4)));
                 KernelInput::Define(vec![AgentDefinition { id, spec: Box::default() }])
             }
             5 => return self.somebody_compacts(),
             0 => KernelInput::SetMode { mode, by: Principal::User },
-            1 => KernelInput::SetModel { model: format!("m{}", self.dice.below(2)), by: Principal::User },
-            _ => KernelInput::ContinueAutopilot { state: format!("s{}", self.dice.below(2)), text: "go on".into() },
+            1 => KernelInput::SetModel { model: format!("m{}", self.rng.below(2)), by: Principal::User },
+            _ => KernelInput::ContinueAutopilot { state: format!("s{}", self.rng.below(2)), text: "go on".into() },
         };
-        let _refusal = self.may(input);
+        let _refusal = self.try_apply(input);
     }
 
-    /// A conversation is made shorter only while nobody has it under way.
+    /// A conversation is compacted only while its task is idle.
     fn somebody_compacts(&mut self) {
         let Some(task) = self.any_task() else { return };
         let rests = self.kernel.task(task).is_some_and(|task| task.phase == TaskPhase::Idle);
         let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Requested };
-        assert_eq!(self.may(KernelInput::Compact { task, compaction }).is_none(), rests);
+        assert_eq!(self.try_apply(KernelInput::Compact { task, compaction }).is_none(), rests);
     }
 
     pub(super) fn ask_plan(&mut self, run: RunId, turn: Turn, call: CallId) {
-        let action = self.dice.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly);
+        let action = self.rng.pick(&PlanAction::ALL).unwrap_or(PlanAction::ExitOnly);
         let subject = AskSubject::Plan {
             summary: "s".into(),
             plan: "p".into(),
@@ -53,12 +53,12 @@ impl SimulatedSession {
 
     pub(super) fn report_objective(&mut self, run: RunId, turn: Turn, call: CallId) {
         let summary = "done".into();
-        let completion = match self.dice.below(2) {
+        let completion = match self.rng.below(2) {
             0 => ObjectiveReport::Done { summary },
             _ => ObjectiveReport::Blocked { summary, reason: "no key".into() },
         };
         let flies = self.kernel.root_control().objective.is_some() && self.kernel.root() == Some(run.task);
-        let refusal = self.may(KernelInput::Report(run, RunUpdate::Objective { turn, call, completion }));
+        let refusal = self.try_apply(KernelInput::Report(run, RunUpdate::Objective { turn, call, completion }));
         assert_eq!(refusal.is_none(), flies, "{refusal:?}");
     }
 }
@@ -69,7 +69,7 @@ pub(super) struct ModeAudit {
     mode: SessionMode,
     /// The model that was chosen last.
     model: Option<String>,
-    /// How often the root was told to go on, while it has an objective.
+    /// How often the root was told to continue, while it has an objective.
     told: Option<u32>,
     /// Turns of the root that were asked since it was given an objective, and not failed.
     turns: u32,
@@ -99,7 +99,7 @@ impl ModeAudit {
                 self.told = (self.mode == SessionMode::Autopilot).then_some(0);
                 (self.turns, self.left) = (0, None);
             }
-            // Whoever has more to hear has more to say, and whoever is held goes on.
+            // New mail or a blocked stop means that the root continues.
             Event::MailDelivered { .. } if root == Some(entry.task) => self.left = self.left.map(|_| 1),
             Event::StopBlocked { .. } | Event::ActivationStarted { attempt: Attempt(1), .. }
                 if root == Some(entry.task) =>

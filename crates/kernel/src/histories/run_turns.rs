@@ -1,34 +1,34 @@
-//! A second count of the turns of one run.
+//! Counts the turns that all agents take for one prompt of the user, to check the kernel's own count.
 
 use std::collections::BTreeSet;
 
 use protocol::*;
 
-/// How many turns all agents have taken since a person last asked for something, and how many they may.
+/// How many turns all agents together have taken since the user's last prompt, and how many they may take.
 #[derive(Default)]
 pub(super) struct TurnAudit {
     root: Option<TaskId>,
     limit: Option<u32>,
     turns: u32,
-    /// Those that are at their last turn, which every one of them may still take.
-    last: BTreeSet<TaskId>,
+    /// Tasks that take their last turn, which the limit does not forbid.
+    on_last_turn: BTreeSet<TaskId>,
 }
 
 impl TurnAudit {
     pub(super) fn read(&mut self, LogEntry { task, event, .. }: &LogEntry) {
         match event {
-            Event::SessionOpened(terms) => self.limit = terms.max_turns,
-            Event::SessionAdopted { config: terms, .. } => (self.limit, self.turns) = (terms.max_turns, 0),
+            Event::SessionOpened(config) => self.limit = config.max_turns,
+            Event::SessionAdopted { config, .. } => (self.limit, self.turns) = (config.max_turns, 0),
             Event::FleetBegan(_) => self.turns = 0,
             Event::TaskCreated(spec) if spec.kind == TaskType::Main => self.root = Some(*task),
             Event::MailAdmitted { from: Principal::User, .. } if self.root == Some(*task) => self.turns = 0,
-            Event::WrapUpBegan { .. } => drop(self.last.insert(*task)),
-            Event::ActivationEnded { .. } => drop(self.last.remove(task)),
+            Event::WrapUpBegan { .. } => drop(self.on_last_turn.insert(*task)),
+            Event::ActivationEnded { .. } => drop(self.on_last_turn.remove(task)),
             Event::TurnFailed { .. } => self.turns = self.turns.saturating_sub(1),
             Event::TurnBegun { .. } => {
                 self.turns += 1;
-                let may = self.last.contains(task) || self.limit.is_none_or(|limit| self.turns <= limit);
-                assert!(may, "{task} takes turn {} of a run that may take {:?}", self.turns, self.limit);
+                let is_allowed = self.on_last_turn.contains(task) || self.limit.is_none_or(|limit| self.turns <= limit);
+                assert!(is_allowed, "{task} takes turn {}, but the limit is {:?}", self.turns, self.limit);
             }
             _other => {}
         }

@@ -2,32 +2,34 @@
 
 use protocol::*;
 
-use super::simulated_session::{SimulatedSession, answer, answered, begin, call, parking, say};
+use super::simulated_session::{
+    SimulatedSession, call_answered, call_block, quota_parking, text_block, turn_answered, turn_begun,
+};
 use crate::*;
 
 impl SimulatedSession {
-    pub(super) fn some_run_reports(&mut self) {
+    pub(super) fn report_from_random_run(&mut self) {
         let runs: Vec<RunId> = self.active.values().copied().collect();
-        let Some(run) = self.dice.pick(&runs) else {
-            return self.somebody_writes();
+        let Some(run) = self.rng.pick(&runs) else {
+            return self.send_random_mail();
         };
         let Some(task) = self.kernel.task(run.task) else { return };
         let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
         if kind == TaskType::Shell {
-            if self.dice.one_in(3) {
+            if self.rng.one_in(3) {
                 self.random_end(run);
             }
             return;
         }
         match work {
-            _ if self.dice.one_in(12) => self.run_start_hooks(run),
+            _ if self.rng.one_in(12) => self.run_start_hooks(run),
             ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { .. } => {
                 self.report_between(run, &work)
             }
             ActivationWork::Asking(asking) => self.report_asking(run, turn, *asking),
             ActivationWork::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
-                if let Some((call, phase)) = self.dice.pick(&calls) {
+                if let Some((call, phase)) = self.rng.pick(&calls) {
                     self.report_call(run, turn, call, phase);
                 }
             }
@@ -35,19 +37,19 @@ impl SimulatedSession {
     }
 
     fn report_between(&mut self, run: RunId, work: &ActivationWork) {
-        match self.dice.below(10) {
+        match self.rng.below(10) {
             0..2 => self.tries(run, RunUpdate::Boundary(BoundaryPoint::Between)),
             2 => self.tries(run, RunUpdate::Boundary(BoundaryPoint::End)),
             3 => {
-                let until = Timestamp(self.now.0 + self.dice.below(80));
-                let park = match self.dice.below(4) {
+                let until = Timestamp(self.now.0 + self.rng.below(80));
+                let park = match self.rng.below(4) {
                     0 => Parking { until: None, why: ParkReason::Auth },
-                    _ => parking(until),
+                    _ => quota_parking(until),
                 };
                 self.tries(run, RunUpdate::Park(park));
             }
             4 => {
-                let why = self.dice.pick(&[
+                let why = self.rng.pick(&[
                     WrapUpReason::Budget,
                     WrapUpReason::Time,
                     WrapUpReason::Turns,
@@ -57,7 +59,7 @@ impl SimulatedSession {
                 let why = why.unwrap();
                 let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::ContextFull };
                 let known = self.kernel.task(run.task).and_then(|task| task.results.values().next().copied());
-                let report = match self.dice.below(9) {
+                let report = match self.rng.below(9) {
                     8 => match known {
                         Some((task, activation)) => RunUpdate::ResultRead { task, activation },
                         None => RunUpdate::ResultRead { task: run.task, activation: Activation(1) },
@@ -70,40 +72,40 @@ impl SimulatedSession {
                 };
                 self.tries(run, report);
             }
-            5..7 if matches!(work, ActivationWork::Answered { .. }) => match self.dice.below(3) {
+            5..7 if matches!(work, ActivationWork::Answered { .. }) => match self.rng.below(3) {
                 0 => self.block_stop(run),
                 _ => self.random_end(run),
             },
             _ => {
                 let quote = self.quote();
-                self.tries(run, begin(quote));
+                self.tries(run, turn_begun(quote));
             }
         }
     }
 
     fn report_asking(&mut self, run: RunId, turn: Turn, asking: ModelCall) {
         let ModelCall { reserved, quoted, most, .. } = asking;
-        let cost = Cost { tokens: self.dice.below(reserved.tokens + 1), micros: self.dice.below(reserved.micros + 1) };
-        let report = match self.dice.below(12) {
-            10 => RunUpdate::RaiseReservation { turn, output: self.dice.below(u64::from(most) + 4) as u32 },
+        let cost = Cost { tokens: self.rng.below(reserved.tokens + 1), micros: self.rng.below(reserved.micros + 1) };
+        let report = match self.rng.below(12) {
+            10 => RunUpdate::RaiseReservation { turn, output: self.rng.below(u64::from(most) + 4) as u32 },
             11 => {
-                let output = self.dice.below(u64::from(quoted.output) + 1) as u32;
-                return self.must(KernelInput::Streamed { run, output });
+                let output = self.rng.below(u64::from(quoted.output) + 1) as u32;
+                return self.apply_accepted(KernelInput::Streamed { run, output });
             }
             0 => {
-                let booked = self.booked(quoted.output);
+                let booked = self.random_charge(quoted.output);
                 let (fault, message) = (ModelFault::Transient, "cut".into());
                 RunUpdate::TurnFailed { turn, fault, message, charge: booked, retry: None }
             }
-            1 => answer(turn, vec![], cost),
-            2..5 => self.counted(answer(turn, vec![say("an answer")], cost)),
+            1 => turn_answered(turn, vec![], cost),
+            2..5 => self.counted(turn_answered(turn, vec![text_block("an answer")], cost)),
             n => {
-                let calls = (0..1 + self.dice.below(3)).map(|i| call(&format!("c{i}")));
+                let calls = (0..1 + self.rng.below(3)).map(|i| call_block(&format!("c{i}")));
                 let mut content: Vec<ContentBlock> = calls.collect();
                 if n == 9 {
-                    content.push(call("c0"));
+                    content.push(call_block("c0"));
                 }
-                answer(turn, content, cost)
+                turn_answered(turn, content, cost)
             }
         };
         self.tries(run, report);
@@ -113,7 +115,7 @@ impl SimulatedSession {
     fn counted(&mut self, answer: RunUpdate) -> RunUpdate {
         match answer {
             RunUpdate::TurnAnswered { turn, content, stop, cost, model, .. } => {
-                let usage = Usage { input: self.dice.below(90), output: self.dice.below(50), ..Usage::default() };
+                let usage = Usage { input: self.rng.below(90), output: self.rng.below(50), ..Usage::default() };
                 RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model }
             }
             other => other,
@@ -121,87 +123,90 @@ impl SimulatedSession {
     }
 
     fn report_call(&mut self, run: RunId, turn: Turn, call: CallId, phase: CallPhase) {
-        if self.dice.one_in(40) {
+        if self.rng.one_in(40) {
             return self.tries(run, RunUpdate::CallsDropped { turn });
         }
         match phase {
-            CallPhase::Pending => match self.dice.below(8) {
-                0 => self.tries(run, answered(turn, call)),
+            CallPhase::Pending => match self.rng.below(8) {
+                0 => self.tries(run, call_answered(turn, call)),
                 1 => self.ask_permission(run, turn, call),
                 2..6 => self.spawn(run, turn, call),
                 _ => self.tries(run, RunUpdate::CallStarted { turn, call }),
             },
-            CallPhase::Started => match self.dice.below(9) {
+            CallPhase::Started => match self.rng.below(9) {
                 7 => self.ask_plan(run, turn, call),
                 8 => self.report_objective(run, turn, call),
                 0..3 => self.spawn(run, turn, call),
                 3 => self.wait(run, turn, call),
                 4 => self.ask_question(run, turn, call),
-                _ => self.tries(run, answered(turn, call)),
+                _ => self.tries(run, call_answered(turn, call)),
             },
-            CallPhase::Waiting(_) | CallPhase::Answered if self.dice.one_in(10) => {
-                assert!(self.kernel.clone().apply(self.now, KernelInput::Report(run, answered(turn, call))).is_err());
+            CallPhase::Waiting(_) | CallPhase::Answered if self.rng.one_in(10) => {
+                assert!(
+                    self.kernel.clone().apply(self.now, KernelInput::Report(run, call_answered(turn, call))).is_err()
+                );
             }
-            CallPhase::Waiting(_) if self.dice.one_in(2) => self.tries(run, RunUpdate::WaitOver { turn, call }),
+            CallPhase::Waiting(_) if self.rng.one_in(2) => self.tries(run, RunUpdate::WaitOver { turn, call }),
             CallPhase::Waiting(_) | CallPhase::Answered => {}
             CallPhase::Asking(ask) => self.while_asking(run, turn, ask),
-            CallPhase::Decided(_) if self.dice.one_in(4) => self.spawn(run, turn, call),
-            CallPhase::Decided(_) if self.dice.one_in(2) => self.start_if_allowed(run, turn, call),
-            CallPhase::Waited { .. } | CallPhase::Decided(_) => self.tries(run, answered(turn, call)),
+            CallPhase::Decided(_) if self.rng.one_in(4) => self.spawn(run, turn, call),
+            CallPhase::Decided(_) if self.rng.one_in(2) => self.start_if_allowed(run, turn, call),
+            CallPhase::Waited { .. } | CallPhase::Decided(_) => self.tries(run, call_answered(turn, call)),
         }
     }
 
     fn spawn(&mut self, run: RunId, turn: Turn, call: CallId) {
-        let id = if self.dice.one_in(20) { run.task } else { self.new_id() };
-        let kind = if self.dice.one_in(4) { TaskType::Shell } else { TaskType::Agent };
-        let mode = if kind == TaskType::Agent && self.dice.one_in(2) { TaskMode::Sync } else { TaskMode::Background };
-        let rest = if kind == TaskType::Agent && self.dice.one_in(3) {
+        let id = if self.rng.one_in(20) { run.task } else { self.new_id() };
+        let kind = if self.rng.one_in(4) { TaskType::Shell } else { TaskType::Agent };
+        let mode = if kind == TaskType::Agent && self.rng.one_in(2) { TaskMode::Sync } else { TaskMode::Background };
+        let rest = if kind == TaskType::Agent && self.rng.one_in(3) {
             CompletionPolicy::Idle
         } else {
             CompletionPolicy::Finish
         };
         let spec = self.spec(kind, mode, rest, Some(run.task));
-        let until = Some(Timestamp(self.now.0 + self.dice.below(200))).filter(|_| self.dice.one_in(4));
-        let digest = DefinitionId(format!("d{}", self.dice.below(3)));
+        let until = Some(Timestamp(self.now.0 + self.rng.below(200))).filter(|_| self.rng.one_in(4));
+        let digest = DefinitionId(format!("d{}", self.rng.below(3)));
         let definition = AgentDefinition { id: digest, spec: Box::default() };
-        let definition = Some(definition).filter(|_| kind == TaskType::Agent && self.dice.one_in(2));
+        let definition = Some(definition).filter(|_| kind == TaskType::Agent && self.rng.one_in(2));
         let (prompt, by) = ("work".into(), Some((run, turn, call)));
-        if let Some(refusal) = self.may(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by, until, definition })) {
+        if let Some(refusal) = self.try_apply(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by, until, definition }))
+        {
             self.audit.refused(&self.limits, self.now, run.task, &refusal);
         }
     }
 
-    /// It would end, and somebody keeps it from that.
+    /// Its end is blocked.
     fn block_stop(&mut self, run: RunId) {
-        let by = if self.dice.one_in(2) { StopBlocker::Hook } else { StopBlocker::Expects };
+        let by = if self.rng.one_in(2) { StopBlocker::Hook } else { StopBlocker::Expects };
         let reason = format!("not yet: {}", self.log.len());
         self.tries(run, RunUpdate::StopBlocked { by, reason });
     }
 
-    /// Its start hooks have run. A later attempt may think that nobody has greeted it.
+    /// Its start hooks have run. A later attempt may report them again.
     fn run_start_hooks(&mut self, run: RunId) {
-        self.must(KernelInput::Report(run, RunUpdate::StartHooksRan(Vec::new())));
+        self.apply_accepted(KernelInput::Report(run, RunUpdate::StartHooksRan(Vec::new())));
     }
 
     /// Reports what may be refused.
     fn tries(&mut self, run: RunId, report: RunUpdate) {
-        let _refusal = self.may(KernelInput::Report(run, report));
+        let _refusal = self.try_apply(KernelInput::Report(run, report));
     }
 
     fn wait(&mut self, run: RunId, turn: Turn, call: CallId) {
-        if self.dice.one_in(4) {
-            // Without an end to it, nobody but the run itself could go on.
-            let (on, mode, until) = (Vec::new(), WaitMode::Manual, Some(Timestamp(self.now.0 + self.dice.below(100))));
+        if self.rng.one_in(4) {
+            // Without a deadline, only the run itself could end the wait.
+            let (on, mode, until) = (Vec::new(), WaitMode::Manual, Some(Timestamp(self.now.0 + self.rng.below(100))));
             return self.tries(run, RunUpdate::Wait { turn, call, on, mode, until });
         }
-        let on = (0..1 + self.dice.below(2)).filter_map(|_| self.any_task()).collect();
-        let mode = if self.dice.one_in(2) { WaitMode::Any } else { WaitMode::All };
-        let until = Some(Timestamp(self.now.0 + self.dice.below(100))).filter(|_| self.dice.one_in(2));
+        let on = (0..1 + self.rng.below(2)).filter_map(|_| self.any_task()).collect();
+        let mode = if self.rng.one_in(2) { WaitMode::Any } else { WaitMode::All };
+        let until = Some(Timestamp(self.now.0 + self.rng.below(100))).filter(|_| self.rng.one_in(2));
         self.tries(run, RunUpdate::Wait { turn, call, on, mode, until });
     }
 
     fn random_end(&mut self, run: RunId) {
-        let ending = match self.dice.below(8) {
+        let ending = match self.rng.below(8) {
             0 => RunEnding::Failed { kind: FailKind::Model, message: "broke".into() },
             1 => RunEnding::TimedOut(LimitKind::Turns),
             2 => RunEnding::BudgetExhausted,

@@ -1,10 +1,13 @@
-//! Trees of agents that do what they do as far as they may: every cap holds exactly, and everybody finishes.
+//! Trees of agents that spawn as much as they may: every cap holds exactly, and all agents finish.
 
 use std::collections::BTreeMap;
 
 use protocol::*;
 
-use super::simulated_session::{FREE, SimulatedSession, answer, answered, begin, call, parking, say, user_mail};
+use super::simulated_session::{
+    FREE_QUOTE, SimulatedSession, call_answered, call_block, quota_parking, text_block, turn_answered, turn_begun,
+    user_mail,
+};
 use super::{checks, in_parallel};
 use crate::*;
 
@@ -14,7 +17,7 @@ struct AgentBehavior {
     width: u64,
     /// Whether it starts exactly as many.
     always: bool,
-    /// How many such messages the root writes; everybody else writes one.
+    /// How many such messages the root writes; every other agent writes one.
     messages: u32,
     /// Whether the root works on while its children do.
     background: bool,
@@ -35,16 +38,16 @@ struct TreeStats {
 }
 
 impl SimulatedSession {
-    /// Lets every run do its habit in random order until nothing is left to do. Somebody can always work.
+    /// Lets every run follow its habit in random order until nothing is left to do. At least one can always work.
     fn run_to_rest(&mut self, habit: &AgentBehavior) -> TreeStats {
         let mut seen = TreeStats::default();
         loop {
             let workable: Vec<RunId> = self.active.values().copied().filter(|run| self.can_work(*run)).collect();
-            let Some(run) = self.dice.pick(&workable) else { break };
+            let Some(run) = self.rng.pick(&workable) else { break };
             self.behave(run, habit, &mut seen);
             seen.most = seen.most.max(self.kernel.state.slots.held);
-            if habit.deaths.is_some_and(|deaths| self.dice.one_in(deaths)) {
-                self.the_owner_dies();
+            if habit.deaths.is_some_and(|deaths| self.rng.one_in(deaths)) {
+                self.replace_dead_owner();
             }
         }
         assert!(self.kernel.is_quiet(), "nobody can work and somebody waits");
@@ -57,33 +60,33 @@ impl SimulatedSession {
         let messages = if is_root { habit.messages } else { 1 };
         match work {
             ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
-                self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
-                self.must(KernelInput::Report(run, begin(FREE)));
+                self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
+                self.apply_accepted(KernelInput::Report(run, turn_begun(FREE_QUOTE)));
             }
             ActivationWork::Asking(_) if seen.messages.get(&run.task).is_none_or(|written| *written < messages) => {
                 *seen.messages.entry(run.task).or_default() += 1;
-                let width = if habit.always { habit.width } else { self.dice.below(habit.width + 1) };
-                let mut content: Vec<ContentBlock> = (0..width).map(|n| call(&format!("c{n}"))).collect();
-                content.push(say("on it"));
-                self.must(KernelInput::Report(run, answer(turn, content, Cost::ZERO)));
+                let width = if habit.always { habit.width } else { self.rng.below(habit.width + 1) };
+                let mut content: Vec<ContentBlock> = (0..width).map(|n| call_block(&format!("c{n}"))).collect();
+                content.push(text_block("on it"));
+                self.apply_accepted(KernelInput::Report(run, turn_answered(turn, content, Cost::ZERO)));
             }
             ActivationWork::Asking(_) => {
-                self.must(KernelInput::Report(run, answer(turn, vec![say("done")], Cost::ZERO)))
+                self.apply_accepted(KernelInput::Report(run, turn_answered(turn, vec![text_block("done")], Cost::ZERO)))
             }
             ActivationWork::Acting(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
-                match self.dice.pick(&calls) {
+                match self.rng.pick(&calls) {
                     Some((call, CallPhase::Pending)) => self.spawn_children(run, turn, call, habit, seen),
                     Some((call, CallPhase::Waited { .. } | CallPhase::Started)) => {
-                        self.must(KernelInput::Report(run, answered(turn, call)));
+                        self.apply_accepted(KernelInput::Report(run, call_answered(turn, call)));
                     }
                     Some(_) | None => {}
                 }
             }
             ActivationWork::Answered { text: true } => {
-                self.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
+                self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
                 let ended = RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() };
-                self.must(KernelInput::Report(run, ended));
+                self.apply_accepted(KernelInput::Report(run, ended));
             }
         }
     }
@@ -98,10 +101,10 @@ impl SimulatedSession {
         };
         let (id, prompt, by) = (self.new_id(), "go".into(), Some((run, turn, call.clone())));
         let spawn = TaskSpawn { id, spec, prompt, by, until: None, definition: None };
-        if let Some(refusal) = self.may(KernelInput::Spawn(spawn)) {
+        if let Some(refusal) = self.try_apply(KernelInput::Spawn(spawn)) {
             self.audit.refused(&self.limits, self.now, run.task, &refusal);
             *seen.refusals.entry(refusal.to_string()).or_default() += 1;
-            self.must(KernelInput::Report(run, answered(turn, call)));
+            self.apply_accepted(KernelInput::Report(run, call_answered(turn, call)));
         }
     }
 }
@@ -113,8 +116,8 @@ fn world(seed: u64, limits: SessionLimits) -> SimulatedSession {
 
 fn with_budget(seed: u64, limits: SessionLimits, budget: Budget) -> SimulatedSession {
     let mut world = SimulatedSession::with_limits(seed, limits);
-    world.terms = SessionConfig { max_turns: None, budget, ..world.terms.clone() };
-    world.the_owner_dies();
+    world.config = SessionConfig { max_turns: None, budget, ..world.config.clone() };
+    world.replace_dead_owner();
     world
 }
 
@@ -132,7 +135,7 @@ fn a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
         let mut world = world(seed, SessionLimits { total: 200, ..wide() });
         let seen = world.run_to_rest(&FIVE);
         assert_eq!((world.kernel.started_agents(), seen.most), (200, 64));
-        assert!(refused(&seen, "which is all it may"));
+        assert!(refused(&seen, "reached its limit of"));
     });
 }
 
@@ -143,7 +146,7 @@ fn a_tree_that_always_spawns_five_stops_exactly_at_the_depth() {
         let seen = world.run_to_rest(&AgentBehavior { messages: 2, ..FIVE });
         assert_eq!(world.kernel.started_agents(), 10 + 50);
         assert_eq!(seen.refusals.values().sum::<u32>(), 50 * 5, "{:?}", seen.refusals);
-        assert!(refused(&seen, "nested 2 deep"));
+        assert!(refused(&seen, "nested more than 2 deep"));
     });
 }
 
@@ -156,7 +159,7 @@ fn a_tree_that_always_spawns_five_stops_exactly_at_the_rate() {
         assert!(refused(&seen, "within a minute"));
         let root = world.kernel.root().unwrap();
         world.now = Timestamp(world.now.0 + 60_000);
-        world.must(user_mail(root, MailDelivery::Steer));
+        world.apply_accepted(user_mail(root, MailDelivery::Steer));
         world.run_to_rest(&FIVE);
         assert_eq!(world.kernel.started_agents(), 2 * (40 + 37));
     });
@@ -202,7 +205,11 @@ fn caps_of_one_on_every_type_never_deadlock_trees_either() {
         let limits =
             SessionLimits { live: 3, depth: 6, total: 120, of_type: one_of_each(), ..SessionLimits::default() };
         let mut world = world(seed, limits);
-        world.must(KernelInput::Memory(if seed % 2 == 0 { MemoryPressure::Tight } else { MemoryPressure::Ample }));
+        world.apply_accepted(KernelInput::Memory(if seed % 2 == 0 {
+            MemoryPressure::Tight
+        } else {
+            MemoryPressure::Ample
+        }));
         world.run_to_rest(&WAITING);
         checks::at_rest(&world.kernel);
     });
@@ -213,22 +220,22 @@ fn a_quota_parks_everybody_and_everybody_resumes() {
     in_parallel(0..20, |seed| {
         let mut world = world(seed, SessionLimits { live: 4, depth: 2, ..wide() });
         let root = *world.active.values().next().unwrap();
-        world.must(KernelInput::Report(root, begin(FREE)));
-        let five = (0..5).map(|n| call(&format!("c{n}"))).collect();
-        world.must(KernelInput::Report(root, answer(Turn(1), five, Cost::ZERO)));
+        world.apply_accepted(KernelInput::Report(root, turn_begun(FREE_QUOTE)));
+        let five = (0..5).map(|n| call_block(&format!("c{n}"))).collect();
+        world.apply_accepted(KernelInput::Report(root, turn_answered(Turn(1), five, Cost::ZERO)));
         for n in 0..5 {
             let call = CallId(format!("c{n}"));
             world.spawn_children(root, Turn(1), call, &FIVE, &mut TreeStats::default());
         }
         let until = Timestamp(world.now.0 + 5_000);
         while let Some(run) = world.active.values().next_back().copied() {
-            world.must(KernelInput::Report(run, RunUpdate::Park(parking(until))));
+            world.apply_accepted(KernelInput::Report(run, RunUpdate::Park(quota_parking(until))));
         }
-        assert!(world.kernel.tasks().all(|task| task.phase == TaskPhase::Parked(parking(until))));
+        assert!(world.kernel.tasks().all(|task| task.phase == TaskPhase::Parked(quota_parking(until))));
         assert_eq!(world.kernel.next_alarm(), Some(until));
-        assert_eq!(world.kernel.parked(), Some(parking(until)));
+        assert_eq!(world.kernel.parked(), Some(quota_parking(until)));
         if seed % 2 == 0 {
-            world.the_owner_dies();
+            world.replace_dead_owner();
         }
         world.now = until;
         world.tick();
@@ -245,18 +252,18 @@ fn a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
         let quote = TurnQuote {
             input: set_aside,
             estimated: 0,
-            least: 0,
+            min_output: 0,
             expected: 0,
-            most: 0,
+            max_output: 0,
             price: None,
-            spare: Cost::ZERO,
+            last_turn_reserve: Cost::ZERO,
         };
         let tokens = Some(agents * turns * used + set_aside - used);
         let mut world = with_budget(seed, wide(), Budget { tokens, micros: None });
         for _ in 0..agents {
             let spec = TaskSpec { budget: Budget::default(), ..TaskSpec::new(TaskType::Agent, "think", "n") };
             let id = world.new_id();
-            world.must(KernelInput::Spawn(TaskSpawn {
+            world.apply_accepted(KernelInput::Spawn(TaskSpawn {
                 id,
                 spec,
                 prompt: "go".into(),
@@ -269,21 +276,21 @@ fn a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
         loop {
             let agent = |run: &RunId| Some(run.task) != world.kernel.root();
             let runs: Vec<RunId> = world.active.values().copied().filter(agent).collect();
-            let Some(run) = world.dice.pick(&runs) else { break };
+            let Some(run) = world.rng.pick(&runs) else { break };
             let task = world.kernel.task(run.task).unwrap();
             match (task.work.clone(), u64::from(task.turns) == turns) {
                 (ActivationWork::Asking(_), _) => {
                     let (turn, cost) = (task.turn, Cost { tokens: used, micros: 0 });
-                    world.must(KernelInput::Report(run, answer(turn, vec![say("so")], cost)));
+                    world.apply_accepted(KernelInput::Report(run, turn_answered(turn, vec![text_block("so")], cost)));
                 }
                 (_, true) => {
-                    world.must(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
-                    world.must(KernelInput::Report(
+                    world.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
+                    world.apply_accepted(KernelInput::Report(
                         run,
                         RunUpdate::Ended { ending: RunEnding::Completed, text: String::new() },
                     ));
                 }
-                (_, false) => match world.may(KernelInput::Report(run, begin(quote))) {
+                (_, false) => match world.try_apply(KernelInput::Report(run, turn_begun(quote))) {
                     Some(InputRefusal::BudgetHeld { .. }) => held += 1,
                     Some(refusal) => panic!("{refusal}"),
                     None => {}

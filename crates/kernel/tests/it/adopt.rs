@@ -146,7 +146,7 @@ fn an_agent_at_rest_is_at_rest_in_the_copy_too() {
 fn a_session_opens_once_and_nothing_happens_before() {
     let mut kernel = KernelFixture::new();
     let again = KernelInput::Open { root: id(5), spec: spec(TaskType::Main, None), definition: None, config: terms() };
-    assert_eq!(kernel.refused(again), "the session is open already");
+    assert_eq!(kernel.refused(again), "the session is already open");
     let mut empty = Kernel::new(SessionLimits::default());
     assert_eq!(empty.apply(Timestamp(1), adopt()), Err(InputRefusal::Closed));
     assert_eq!(empty.apply(Timestamp(1), KernelInput::Stop { by: CancelBy::User }), Err(InputRefusal::Closed));

@@ -74,9 +74,9 @@ fn an_ask_is_decided_once_and_in_a_way_that_fits() {
     let unfit = "a cannot be decided like this: a call is allowed or denied, a question answered or denied";
     assert_eq!(kernel.refused(decide("a", AskDecision::Reply { text: "yes".into() })), unfit);
     kernel.ok(decide("a", deny()));
-    let over = "nothing called a waits for a decision: it was decided, or its call has ended";
+    let over = "there is no open ask a: it was decided, or its call has ended";
     assert_eq!(kernel.refused(decide("a", allow())), over);
-    assert!(kernel.refused(decide("ab", allow())).starts_with("nothing called ab"));
+    assert!(kernel.refused(decide("ab", allow())).starts_with("there is no open ask ab"));
     let again = KernelInput::Report(kernel.root, ask(turn, permission("c", "b", None)));
     assert_eq!(kernel.refused(again), "the call b is not open for this", "a call asks once");
 }
@@ -191,7 +191,7 @@ fn what_was_decided_without_an_owner_comes_before_the_deadline() {
 fn withdrawn(kernel: &mut KernelFixture, by: KernelInput) {
     kernel.ok(by);
     assert_eq!(kernel.kernel.open_asks(), 0);
-    assert!(kernel.refused(decide("a", allow())).starts_with("nothing called a waits"));
+    assert!(kernel.refused(decide("a", allow())).starts_with("there is no open ask a:"));
 }
 
 #[test]

@@ -16,7 +16,15 @@ fn kernel(tokens: u64) -> KernelFixture {
 }
 
 fn quote(input: u64, least: u32, most: u32) -> TurnQuote {
-    TurnQuote { input, estimated: 0, least, expected: most, most, price: None, spare: Cost::ZERO }
+    TurnQuote {
+        input,
+        estimated: 0,
+        min_output: least,
+        expected: most,
+        max_output: most,
+        price: None,
+        last_turn_reserve: Cost::ZERO,
+    }
 }
 
 fn ask(quote: TurnQuote) -> RunUpdate {
@@ -58,12 +66,15 @@ fn what_a_last_turn_needs_is_not_spent_before_it() {
     let mut kernel = kernel(1_000);
     let root = kernel.root;
     let spare = Cost { tokens: 300, micros: 0 };
-    let full = TurnQuote { spare, ..quote(600, 200, 900) };
+    let full = TurnQuote { last_turn_reserve: spare, ..quote(600, 200, 900) };
     assert_eq!(kernel.refused(KernelInput::Report(root, ask(full))), refusal(1));
     kernel.report(root, ask(TurnQuote { input: 400, ..full }));
     assert_eq!(kernel.task(1).ledger.reserved.tokens, 700);
     kernel.report(root, used(1, 650));
-    assert_eq!(kernel.refused(KernelInput::Report(root, ask(TurnQuote { spare, ..quote(100, 1, 900) }))), refusal(1));
+    assert_eq!(
+        kernel.refused(KernelInput::Report(root, ask(TurnQuote { last_turn_reserve: spare, ..quote(100, 1, 900) }))),
+        refusal(1)
+    );
 
     assert_eq!(kernel.report(root, RunUpdate::WrapUp(WrapUpReason::Budget)), ["1 wrapUpBegan"]);
     assert_eq!(
@@ -71,7 +82,7 @@ fn what_a_last_turn_needs_is_not_spent_before_it() {
         "the last turn is taken"
     );
     assert_eq!(kernel.refused(KernelInput::Report(root, ended("early"))), "there is no final message");
-    kernel.report(root, ask(TurnQuote { spare, ..quote(100, 1, 900) }));
+    kernel.report(root, ask(TurnQuote { last_turn_reserve: spare, ..quote(100, 1, 900) }));
     assert_eq!(kernel.task(1).ledger.reserved.tokens, 350);
     kernel.report(root, used(2, 120));
     assert_eq!(kernel.refused(KernelInput::Report(root, ask(quote(1, 1, 1)))), "the last turn is taken");

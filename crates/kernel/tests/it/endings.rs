@@ -68,9 +68,9 @@ fn hooks_and_expectations_hold_as_often_as_each_may_and_a_new_activation_begins_
     }
     kernel.says(root, "done");
     let refused = kernel.refused(KernelInput::Report(root, held(StopBlocker::Hook)));
-    assert_eq!(refused, "it was kept from ending 2 times, which is all it may be");
+    assert_eq!(refused, "its end may be blocked at most 2 times");
     let refused = kernel.refused(KernelInput::Report(root, held(StopBlocker::Expects)));
-    assert_eq!(refused, "it was kept from ending 1 times, which is all it may be");
+    assert_eq!(refused, "its end may be blocked at most 1 times");
     kernel.report(root, completed());
     kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Steer)));
     assert_eq!((kernel.task(1).stop_blocks, kernel.task(1).repairs), (0, 0));
@@ -87,7 +87,7 @@ fn only_a_run_that_would_end_well_can_be_held() {
     kernel.child(2);
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::WrapUp });
     kernel.says(kernel.run(2), "so far");
-    assert!(kernel.refused(hold(kernel.run(2))).starts_with("it was kept from ending"));
+    assert!(kernel.refused(hold(kernel.run(2))).starts_with("its end may be blocked"));
     kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
     assert_eq!(kernel.refused(hold(kernel.run(3))), "there is no final message");
 }

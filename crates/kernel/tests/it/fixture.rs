@@ -41,8 +41,15 @@ pub(crate) fn terms() -> SessionConfig {
 
 /// A question that uses so many tokens.
 pub(crate) fn begin(tokens: u64) -> RunUpdate {
-    let quote =
-        TurnQuote { input: tokens, estimated: 0, least: 0, expected: 0, most: 0, price: None, spare: Cost::ZERO };
+    let quote = TurnQuote {
+        input: tokens,
+        estimated: 0,
+        min_output: 0,
+        expected: 0,
+        max_output: 0,
+        price: None,
+        last_turn_reserve: Cost::ZERO,
+    };
     RunUpdate::TurnBegun { model: "m".into(), quote }
 }
 

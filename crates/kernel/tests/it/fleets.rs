@@ -25,7 +25,7 @@ fn todo(id: &str, depends_on: &[&str]) -> Todo {
 }
 
 fn change(by: Principal, changed: Vec<Todo>) -> KernelInput {
-    KernelInput::Todos { by, changed, gone: Vec::new(), upto: 0 }
+    KernelInput::TodosChanged { by, changed, gone: Vec::new(), upto: 0 }
 }
 
 /// A kernel whose fleet works on these todos, two at once.
@@ -89,7 +89,7 @@ fn a_claim_is_part_of_the_spawn_and_a_second_one_is_refused() {
     assert_eq!(kernel.refused(another("b")), "the todo `b` cannot be worked on now");
     assert_eq!(kernel.refused(another("c")), "there is no todo `c`");
     kernel.ok(KernelInput::EndFleet(FleetEnd::Stopped));
-    assert_eq!(kernel.refused(another("a")), "no fleet is at work on the todos of this session");
+    assert_eq!(kernel.refused(another("a")), "no fleet is working on the todos of this session");
     assert_eq!((kernel.status("a"), kernel.state(2)), ("pending".into(), "cancelled"));
 }
 
@@ -149,7 +149,7 @@ fn circles_are_refused_at_the_beginning_and_named_when_a_plan_is_edited_into_one
     kernel
         .ok(change(Principal::User, vec![todo("a", &["b"]), todo("b", &["c"]), todo("c", &["a"]), todo("d", &["c"])]));
     let circle = kernel.refused(KernelInput::BeginFleet(fleet(0)));
-    assert_eq!(circle, "the todos depend on each other in a circle: a → b → c → a");
+    assert_eq!(circle, "the todos depend on each other in a cycle: a → b → c → a");
     kernel.ok(change(Principal::User, vec![todo("c", &[])]));
     kernel.ok(KernelInput::BeginFleet(fleet(0)));
     kernel.ok(change(Principal::Task { id: id(1) }, vec![todo("c", &["a"])]));
@@ -164,7 +164,7 @@ fn a_todo_that_is_taken_away_takes_its_worker_with_it() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &["a"])]);
     kernel.claim(2, "a");
     let by = Principal::Task { id: id(1) };
-    kernel.ok(KernelInput::Todos { by, changed: vec![todo("b", &[])], gone: vec!["a".into()], upto: 0 });
+    kernel.ok(KernelInput::TodosChanged { by, changed: vec![todo("b", &[])], gone: vec!["a".into()], upto: 0 });
     assert_eq!((kernel.state(2), kernel.due()), ("cancelled", vec!["b".to_owned()]));
 }
 

@@ -21,7 +21,7 @@ fn depth_is_counted_from_the_root_and_the_first_level_is_one() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 1, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.ok(spawn(2, 1));
-    assert_eq!(kernel.refused(spawn(3, 2)), "agents may be nested 1 deep and no deeper");
+    assert_eq!(kernel.refused(spawn(3, 2)), "agents cannot be nested more than 1 deep");
     let shell = TaskSpawn {
         id: id(3),
         spec: spec(TaskType::Shell, Some(id(2))),
@@ -42,7 +42,7 @@ fn the_total_counts_agents_that_ever_were() {
     kernel.ok(spawn(2, 1));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort });
     kernel.ok(spawn(3, 1));
-    assert_eq!(kernel.refused(spawn(4, 1)), "this session has started 2 agents, which is all it may");
+    assert_eq!(kernel.refused(spawn(4, 1)), "this session has reached its limit of 2 agents");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn what_subagents_start_within_a_minute_is_counted_and_what_the_root_starts_is_n
         |_| {},
     );
     let start = kernel.now.0;
-    let within = "agents have started 2 others within a minute, which is all they may; wait, or do the work yourself";
+    let within = "agents may start at most 2 others within a minute; wait, or do the work yourself";
     for n in 2..5 {
         kernel.ok(spawn(n, 1));
     }
@@ -81,7 +81,7 @@ fn a_clock_that_went_back_does_not_keep_agents_from_starting_others() {
     kernel.ok(spawn(3, 2));
     kernel.now = Timestamp(1_000_000);
     kernel.ok(spawn(4, 2));
-    assert!(kernel.refused(spawn(5, 2)).starts_with("agents have started 1 others"));
+    assert!(kernel.refused(spawn(5, 2)).starts_with("agents may start at most 1 others"));
     kernel.now = Timestamp(1_060_000);
     kernel.ok(spawn(5, 2));
 }
@@ -90,7 +90,7 @@ fn a_clock_that_went_back_does_not_keep_agents_from_starting_others() {
 fn ids_are_taken_once_and_parents_must_exist() {
     let mut kernel = KernelFixture::new();
     kernel.ok(spawn(2, 1));
-    assert!(kernel.refused(spawn(2, 1)).ends_with("exists already"));
+    assert!(kernel.refused(spawn(2, 1)).ends_with("already exists"));
     assert!(kernel.refused(spawn(3, 8)).starts_with("there is no task"));
 }
 

@@ -87,7 +87,7 @@ fn mail_to_nobody_to_the_dead_and_to_commands_is_refused() {
     kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
     let mut refused = |to| kernel.refused(KernelInput::Send(letter(id(to), MailDelivery::Steer)));
     assert!(refused(9).starts_with("there is no task"));
-    assert!(refused(3).ends_with("takes no messages"));
+    assert!(refused(3).ends_with("cannot receive messages"));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::WrapUp });
     assert!(kernel.refused(KernelInput::Send(letter(id(2), MailDelivery::Steer))).ends_with("is being stopped"));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort });

@@ -43,7 +43,7 @@ fn objective(kernel: &mut KernelFixture, completion: ObjectiveReport) -> Vec<Str
 fn a_root_that_rests_without_a_word_on_its_objective_is_told_to_go_on() {
     let mut kernel = flying(5);
     assert!(!kernel.kernel.is_continuation_due(), "it works");
-    assert_eq!(kernel.refused(go_on("a")), "the root is not to be told to go on, or to come to its end");
+    assert_eq!(kernel.refused(go_on("a")), "the root must not be told to continue or to finish now");
     rest(&mut kernel);
     assert!(kernel.kernel.is_continuation_due());
     let told = kernel.ok(go_on("a"));

@@ -7,7 +7,7 @@ use crate::fixture::{KernelFixture, id};
 
 fn row(status: TodoStatus) -> KernelInput {
     let todo = Todo { status, ..Todo::new("a", "other words") };
-    KernelInput::Todos { by: Principal::Task { id: id(1) }, changed: vec![todo], gone: Vec::new(), upto: 0 }
+    KernelInput::TodosChanged { by: Principal::Task { id: id(1) }, changed: vec![todo], gone: Vec::new(), upto: 0 }
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn a_session_has_one_root() {
     let mut kernel = wide();
     let spec = spec(TaskType::Main, None);
     let twin = TaskSpawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None };
-    assert_eq!(kernel.refused(KernelInput::Spawn(twin)), "the session is open already");
+    assert_eq!(kernel.refused(KernelInput::Spawn(twin)), "the session is already open");
     assert_eq!(kernel.kernel.root(), Some(id(1)));
 }
 
@@ -186,7 +186,7 @@ fn a_command_has_no_children() {
     kernel.spawn(2, |spec| spec.kind = TaskType::Shell);
     let spec = spec(TaskType::Agent, Some(id(2)));
     let below = TaskSpawn { id: id(3), spec, prompt: "go".into(), by: None, until: None, definition: None };
-    assert!(kernel.refused(KernelInput::Spawn(below)).ends_with("is a command and starts no tasks"));
+    assert!(kernel.refused(KernelInput::Spawn(below)).ends_with("is a command and cannot start tasks"));
 }
 
 #[test]
@@ -199,6 +199,6 @@ fn only_what_the_root_waits_for_goes_on_in_the_background() {
     let turn = kernel.calls(two, &["b"]);
     kernel.sync(two, turn, "b", 3);
     assert!(kernel.refused(KernelInput::Promote(id(3))).contains("was not started by the session's root"));
-    assert!(kernel.refused(KernelInput::Promote(id(1))).starts_with("nobody waits"));
+    assert!(kernel.refused(KernelInput::Promote(id(1))).starts_with("no tool call is waiting"));
     kernel.ok(KernelInput::Promote(id(2)));
 }

@@ -120,7 +120,7 @@ fn a_promoted_task_answers_its_waiter_now_and_its_parent_later() {
         kernel.ok(KernelInput::Promote(id(2))),
         ["2 taskPromoted", "1 waitEnded t Promoted", "wait over 1:1.1 t Promoted"]
     );
-    assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("nobody waits"));
+    assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("no tool call is waiting"));
     kernel.report(root, answered(turn, "t"));
     let ended = kernel.completes(kernel.run(2));
     assert_eq!(ended.last().unwrap(), "1 mailAdmitted result 2:1");
@@ -129,13 +129,13 @@ fn a_promoted_task_answers_its_waiter_now_and_its_parent_later() {
 #[test]
 fn only_what_is_waited_for_can_be_sent_to_the_background() {
     let (mut kernel, _) = waiting(WaitMode::All, None);
-    assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("nobody waits"), "it is there already");
+    assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("no tool call is waiting"), "it is there already");
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
     let turn = kernel.runs(root, &["t"]);
     kernel.sync(root, turn, "t", 2);
     kernel.completes(kernel.run(2));
-    assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("nobody waits"), "it has ended");
+    assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("no tool call is waiting"), "it has ended");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn only_a_call_of_the_turn_can_start_a_synchronous_task() {
         let spec = TaskSpec { mode: TaskMode::Sync, ..spec(TaskType::Agent, Some(id(1))) };
         KernelInput::Spawn(TaskSpawn { id: id(2), spec, prompt: "go".into(), by, until: None, definition: None })
     };
-    assert!(kernel.refused(spawn(None)).starts_with("nobody waits"));
+    assert!(kernel.refused(spawn(None)).starts_with("no tool call is waiting"));
     let by = |turn| Some((root, turn, CallId("t".into())));
     assert_eq!(kernel.refused(spawn(by(Turn(9)))), "the call t is not open for this");
     kernel.ok(spawn(by(turn)));

@@ -42,11 +42,11 @@ async fn endless_lists_end() {
         _notification => Some(Ok(Value::Null)),
     });
     let offer = greeted(line.clone()).await.list_tools().await.unwrap();
-    assert_eq!(offer.rejected, ["the list has more than 64 pages; the rest is not used"]);
+    assert_eq!(offer.rejected, ["the list has more than 64 pages; the others are not used"]);
     let many: Vec<Value> = (0..2000).map(|n| json!({ "name": format!("t{n}") })).collect();
     let offer = greeted(Played::with(many.into(), |_| json!({}))).await.list_tools().await.unwrap();
     assert_eq!(offer.tools.len(), McpLimits::default().tools);
-    assert_eq!(offer.rejected, ["there are more than 512 tools; the rest is not used"]);
+    assert_eq!(offer.rejected, ["there are more than 512 tools; the others are not used"]);
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn tools_that_cannot_be_used_are_left_out_with_a_note() {
     let offer = greeted(Played::with(tools, |_| json!({}))).await.list_tools().await.unwrap();
     assert_eq!(names(&offer), ["mcp__calc__a_b"]);
     let left_out =
-        ["a tool has no name", "the schema of `c` is not an object", "another tool goes by the name of `a_b` already"];
+        ["a tool has no name", "the schema of `c` is not an object", "another tool already has the name of `a_b`"];
     assert_eq!(offer.rejected, left_out);
 }
 
@@ -67,9 +67,9 @@ async fn a_server_that_says_nonsense_is_an_error_in_words() {
     };
     let start = "the MCP server `calc` ";
     for (reply, why) in [
-        (Ok(json!(7)), "answered `initialize` with what is not an answer: it is not an object"),
-        (Ok(json!({ "id": 1, "result": {} })), "it names no version of the protocol"),
-        (Ok(json!({ "id": 9, "result": {} })), "it is the answer to another question"),
+        (Ok(json!(7)), "sent an invalid answer to `initialize`: it is not an object"),
+        (Ok(json!({ "id": 1, "result": {} })), "it has no `protocolVersion`"),
+        (Ok(json!({ "id": 9, "result": {} })), "it is the answer to another request"),
         (Ok(json!({ "id": 1, "error": { "code": -3, "message": "busy" } })), "refused `initialize`: busy (code -3)"),
         (Err("the client is gone".into()), "cannot be reached: the client is gone"),
     ] {

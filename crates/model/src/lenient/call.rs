@@ -1,7 +1,7 @@
 //! Decides whether values that a model wrote are calls.
 //!
-//! All of them are, or none. One of a tool that was not offered is one too where a call stands plainly: whoever runs
-//! calls tells the model that there is no such tool, and runs the others.
+//! All of them are, or none. A call of a tool that was not offered counts too where a call is unmistakable: the runtime
+//! tells the model that there is no such tool, and runs the others.
 
 use serde_json::Value;
 
@@ -10,37 +10,37 @@ use super::json::Json;
 use crate::ToolSpec;
 
 const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "input", "args"];
-/// Those that say by themselves that something is called.
-const PLAIN: [&str; 2] = ["arguments", "parameters"];
+/// The keys that suffice as evidence of a call.
+const EVIDENT_ARGUMENTS: [&str; 2] = ["arguments", "parameters"];
 const NAMES: [&str; 3] = ["name", "tool", "function"];
-/// Fields that say nothing about what is called.
+/// Fields without a meaning for the call.
 const NOTES: [&str; 5] = ["id", "index", "type", "call_id", "tool_call_id"];
 const TYPES: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
 
 type JsonFields = Vec<(String, Json)>;
 
-/// What may be one or more calls.
+/// A parsed value that may be one or more calls.
 #[derive(Debug)]
 pub(super) enum ParsedItem {
     Json(Json),
     Function(FunctionTagCall),
 }
 
-/// How plainly a text says that it is a call.
+/// How certain it is that a text is a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum CallCertainty {
-    /// It is marked as one.
+    /// It is marked as a call.
     Marked,
-    /// It has the form of one.
-    Formed,
+    /// It has the form of a call.
+    WellFormed,
 }
 
 /// Whether a call of a tool that was not offered is a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum UnknownToolPolicy {
-    /// It is: nothing else stands where this does.
+    /// It is: the syntax allows only calls here.
     Accepted,
-    /// It is beside one that was offered.
+    /// It is if it comes with a call of an offered tool.
     BesideKnown,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct ParsedCall {
     pub(super) input: String,
 }
 
-/// The calls that the items are; none if any of them is not certainly one.
+/// Reads the items as calls; none if any of them is not certainly a call.
 pub(super) fn read(
     items: Vec<ParsedItem>,
     sign: CallCertainty,
@@ -114,13 +114,15 @@ fn read_object(fields: JsonFields, sign: CallCertainty, tools: &[ToolSpec]) -> O
         rest.into_iter().partition(|(name, _)| ARGUMENTS.contains(&name.as_str()));
     let noted = rest.iter().all(is_note);
     let input = match (given.pop(), given.is_empty()) {
-        // `input` and `args` are fields of many things that are no calls.
-        (Some((key, _)), _) if tool.is_none() && sign == CallCertainty::Formed && !PLAIN.contains(&key.as_str()) => {
+        // `input` and `args` are also fields of many objects that are not calls.
+        (Some((key, _)), _)
+            if tool.is_none() && sign == CallCertainty::WellFormed && !EVIDENT_ARGUMENTS.contains(&key.as_str()) =>
+        {
             return None;
         }
         (Some((_, arguments)), true) if noted => object(arguments)?,
         (None, _) if noted && sign == CallCertainty::Marked => Json::Object(Vec::new()),
-        // `{"tool": "view", "path": "a.txt"}`: the arguments stand beside the name.
+        // `{"tool": "view", "path": "a.txt"}`: the arguments are beside the name.
         (None, _) if key == "tool" && !rest.is_empty() && tool.is_some_and(|tool| all_known(&rest, tool)) => {
             Json::Object(rest)
         }
@@ -129,7 +131,7 @@ fn read_object(fields: JsonFields, sign: CallCertainty, tools: &[ToolSpec]) -> O
     Some(ParsedCall { tool: name.to_owned(), input: input.to_string() })
 }
 
-/// Whether it may be the name of a tool.
+/// Whether it is a valid tool name.
 fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     (1..=64).contains(&name.len()) && name.chars().all(is_plain)
@@ -150,7 +152,7 @@ fn all_known(fields: &JsonFields, tool: &ToolSpec) -> bool {
     fields.iter().all(|(name, _)| tool.schema["properties"].get(name).is_some())
 }
 
-/// The arguments as an object, also when they are one that was written into a text.
+/// The arguments as an object, also when they are encoded as a string.
 fn object(arguments: Json) -> Option<Json> {
     match arguments {
         Json::Null => Some(Json::Object(Vec::new())),
@@ -163,7 +165,7 @@ fn object(arguments: Json) -> Option<Json> {
     }
 }
 
-/// Whether it is the description of arguments, which some models repeat instead of giving any.
+/// Whether it is the schema of the arguments, which some models repeat instead of arguments.
 fn is_schema(fields: &JsonFields) -> bool {
     let kind = fields.iter().find(|(name, _)| name == "type").and_then(|(_, value)| value.text());
     kind == Some("object") && fields.iter().any(|(name, _)| name == "properties")
@@ -184,7 +186,7 @@ fn read_function(function: FunctionTagCall, tools: &[ToolSpec]) -> Option<Parsed
     Some(ParsedCall { tool: function.name, input: input.to_string() })
 }
 
-/// A parameter's text as the kind of value that the tool takes there.
+/// A parameter's text as the type that the tool expects.
 fn typed(tool: Option<&ToolSpec>, name: &str, text: String) -> Option<Json> {
     let is_text = |kind: &Value| kind == "string";
     let Some(tool) = tool else { return Some(Json::Text(text)) };

@@ -1,4 +1,4 @@
-//! Reads what stands between the marks of a call.
+//! Parses the text between the marks of a call.
 
 use super::call::{CallCertainty, ParsedItem};
 use super::code_block::CodeFence;
@@ -6,22 +6,22 @@ use super::function_tag::FunctionTagReader;
 use super::mark::{CALL_END, CALL_START, FUNCTION_START};
 use super::parser::{JsonParser, ParseProgress};
 
-/// What the calls stand in.
+/// The syntax around the calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum CallSyntax {
-    /// In a listing.
-    Listing(CodeFence),
+    /// In a code block.
+    CodeBlock(CodeFence),
     /// Between `<tool_call>` and its end.
     Tag,
     /// `<function=NAME>…</function>`, alone.
     Function,
     /// After `[TOOL_CALLS]`.
     Bracket,
-    /// In nothing: they are the whole answer.
+    /// None: they are the whole answer.
     Bare,
 }
 
-/// The inside of a form, under way.
+/// A possible call while it is parsed.
 #[derive(Debug)]
 pub(super) struct CallCandidate {
     form: CallSyntax,
@@ -32,13 +32,13 @@ pub(super) struct CallCandidate {
 
 #[derive(Debug)]
 enum CandidateState {
-    /// Where a value or the end may come.
+    /// Before a value or the end.
     Between,
     Value(JsonParser),
     /// In a mark that begins with `<`.
     Mark(String),
     Function(FunctionTagReader),
-    /// In the closing border, so many characters of it.
+    /// In the closing fence, after this many characters of it.
     Run(usize),
 }
 
@@ -46,16 +46,16 @@ impl CallCandidate {
     pub(super) fn new(form: CallSyntax, sign: CallCertainty) -> CallCandidate {
         let now = match form {
             CallSyntax::Function => CandidateState::Function(FunctionTagReader::new()),
-            CallSyntax::Listing(_) | CallSyntax::Tag | CallSyntax::Bracket | CallSyntax::Bare => {
+            CallSyntax::CodeBlock(_) | CallSyntax::Tag | CallSyntax::Bracket | CallSyntax::Bare => {
                 CandidateState::Between
             }
         };
         CallCandidate { form, sign, items: Vec::new(), state: now }
     }
 
-    /// What may be a whole answer of JSON, begun with this bracket.
+    /// A candidate for an answer of only JSON, which starts with this bracket.
     pub(super) fn bare(bracket: char) -> CallCandidate {
-        let mut candidate = CallCandidate::new(CallSyntax::Bare, CallCertainty::Formed);
+        let mut candidate = CallCandidate::new(CallSyntax::Bare, CallCertainty::WellFormed);
         candidate.push(bracket);
         candidate
     }
@@ -64,12 +64,12 @@ impl CallCandidate {
         self.form
     }
 
-    /// What was read, and how plainly it is meant as calls.
+    /// The parsed items, and how certainly they are calls.
     pub(super) fn into_items(self) -> (Vec<ParsedItem>, CallCertainty) {
         (self.items, self.sign)
     }
 
-    /// Takes one character.
+    /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> ParseProgress<()> {
         match std::mem::replace(&mut self.state, CandidateState::Between) {
             CandidateState::Between => self.between(c),
@@ -80,7 +80,7 @@ impl CallCandidate {
         }
     }
 
-    /// What was read, if the answer ends here; the end mark may be missing, and brackets before it.
+    /// The parsed items if the answer ends here; the end mark and closing brackets may be missing.
     pub(super) fn finish(mut self) -> Option<(Vec<ParsedItem>, CallCertainty)> {
         match std::mem::replace(&mut self.state, CandidateState::Between) {
             CandidateState::Between | CandidateState::Run(_) => {}
@@ -95,12 +95,12 @@ impl CallCandidate {
         match (self.form, c) {
             (_, '{' | '[') => return self.value(JsonParser::default(), c),
             (_, c) if c.is_whitespace() => {}
-            // What stands between two values, or is one bracket too many behind the last.
+            // Separators between two values, or an extra bracket after the last.
             (_, ',' | ';' | '}' | ']') if !self.items.is_empty() => {}
-            (CallSyntax::Listing(_) | CallSyntax::Tag, '<') => self.state = CandidateState::Mark("<".into()),
-            (CallSyntax::Listing(border), c) if c == border.mark => return self.run(0, c),
+            (CallSyntax::CodeBlock(_) | CallSyntax::Tag, '<') => self.state = CandidateState::Mark("<".into()),
+            (CallSyntax::CodeBlock(border), c) if c == border.mark => return self.run(0, c),
             (
-                CallSyntax::Listing(_)
+                CallSyntax::CodeBlock(_)
                 | CallSyntax::Tag
                 | CallSyntax::Function
                 | CallSyntax::Bracket
@@ -131,10 +131,10 @@ impl CallCandidate {
         ParseProgress::More
     }
 
-    /// Whether the end mark begins with it.
+    /// Whether the end mark starts with it.
     fn is_end(&self, c: char) -> bool {
         match self.form {
-            CallSyntax::Listing(border) => c == border.mark,
+            CallSyntax::CodeBlock(border) => c == border.mark,
             CallSyntax::Tag => c == '<',
             CallSyntax::Function | CallSyntax::Bracket | CallSyntax::Bare => false,
         }
@@ -146,7 +146,7 @@ impl CallCandidate {
             return ParseProgress::Complete(());
         }
         if mark == CALL_END || mark == CALL_START {
-            // Around calls in a listing, or the next call before the end of the last.
+            // Around calls in a code block, or the next call before the end of the last.
             self.sign = CallCertainty::Marked;
         } else if mark == FUNCTION_START {
             self.state = CandidateState::Function(FunctionTagReader::new());
@@ -174,12 +174,14 @@ impl CallCandidate {
 
     fn run(&mut self, run: usize, c: char) -> ParseProgress<()> {
         match self.form {
-            CallSyntax::Listing(border) if c == border.mark && run + 1 == border.length => ParseProgress::Complete(()),
-            CallSyntax::Listing(border) if c == border.mark => {
+            CallSyntax::CodeBlock(border) if c == border.mark && run + 1 == border.length => {
+                ParseProgress::Complete(())
+            }
+            CallSyntax::CodeBlock(border) if c == border.mark => {
                 self.state = CandidateState::Run(run + 1);
                 ParseProgress::More
             }
-            CallSyntax::Listing(_)
+            CallSyntax::CodeBlock(_)
             | CallSyntax::Tag
             | CallSyntax::Function
             | CallSyntax::Bracket

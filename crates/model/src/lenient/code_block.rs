@@ -1,36 +1,36 @@
-//! Listings, as code is shown: how one begins, and where one that is not a call ends.
+//! Code blocks: how one begins, and where one that is not a call ends.
 
 use super::call::CallCertainty;
 
-/// The fewest characters of a border.
+/// Minimum characters of a fence.
 const LEAST: usize = 3;
-/// The longest language of a listing.
+/// Maximum length of a code block's language.
 const MAX_LANGUAGE: usize = 32;
 
-/// A run of backticks or tildes around a listing.
+/// A run of backticks or tildes around a code block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CodeFence {
     pub(super) mark: char,
     pub(super) length: usize,
 }
 
-/// What may be the first line of a listing.
+/// A possible first line of a code block.
 #[derive(Debug)]
 pub(super) struct FenceLine {
     border: CodeFence,
     language: String,
 }
 
-/// What a character makes of the first line.
+/// The effect of a character on the first line.
 #[derive(Debug)]
 pub(super) enum FenceOpening {
-    /// It goes on.
+    /// The line continues.
     Partly,
-    /// This character does not belong to it any more: the listing may hold calls.
+    /// The line ended before this character: the code block may contain calls.
     Calls(CodeFence, CallCertainty),
-    /// The same: it holds something else.
+    /// The line ended before it: the code block contains something else.
     Listing(CodeFence),
-    /// The same: it is not a listing.
+    /// The line ended before it: this is not a code block.
     Nothing,
 }
 
@@ -39,7 +39,7 @@ impl FenceLine {
         FenceLine { border: CodeFence { mark, length: 1 }, language: String::new() }
     }
 
-    /// Takes one character.
+    /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> FenceOpening {
         if c == self.border.mark && self.language.is_empty() {
             self.border.length += 1;
@@ -54,7 +54,7 @@ impl FenceLine {
             return FenceOpening::Partly;
         }
         match self.language.as_str() {
-            "" | "json" | "JSON" | "json5" | "jsonc" => FenceOpening::Calls(self.border, CallCertainty::Formed),
+            "" | "json" | "JSON" | "json5" | "jsonc" => FenceOpening::Calls(self.border, CallCertainty::WellFormed),
             "tool" | "tool_call" | "tool_calls" | "function_call" => {
                 FenceOpening::Calls(self.border, CallCertainty::Marked)
             }
@@ -63,16 +63,16 @@ impl FenceLine {
     }
 }
 
-/// A listing that is shown as it is.
+/// A code block that is passed on as text.
 #[derive(Debug)]
 pub(super) struct CodeBlock {
     border: CodeFence,
-    /// Characters of the closing border so far.
+    /// Characters of the closing fence so far.
     run: usize,
     closable: FenceClosing,
 }
 
-/// Whether a border would close the listing: anywhere on its first line, then at the beginning of one.
+/// Whether a fence would close the code block: anywhere on its first line, then at the start of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FenceClosing {
     OnFirstLine,
@@ -81,7 +81,7 @@ enum FenceClosing {
 }
 
 impl CodeBlock {
-    /// A listing of which `text` was read.
+    /// A code block of which `text` has been read.
     pub(super) fn after(border: CodeFence, text: &str) -> CodeBlock {
         let closable = match text.rsplit_once('\n') {
             None => FenceClosing::OnFirstLine,
@@ -91,7 +91,7 @@ impl CodeBlock {
         CodeBlock { border, run: 0, closable }
     }
 
-    /// Takes one character; whether the listing ends with it.
+    /// Parses one character; returns whether the code block ends with it.
     pub(super) fn push(&mut self, c: char) -> bool {
         if c == self.border.mark && self.closable != FenceClosing::No {
             self.run += 1;

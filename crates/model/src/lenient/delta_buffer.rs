@@ -1,24 +1,24 @@
-//! What of an answer is ready to be passed on, and what waits for its end.
+//! Separates the parts of an answer that can be passed on from those that wait for its end.
 
 use protocol::{CallId, StopReason, ToolCallRequest};
 
 use super::call::ParsedCall;
 use crate::Delta;
 
-/// The answer so far. From the first calls on everything waits.
+/// The answer so far. From the first call on, everything waits.
 #[derive(Debug, Default)]
 pub(super) struct DeltaBuffer {
     ready: Vec<Delta>,
     waiting: Vec<BufferedDelta>,
-    /// Bytes that wait.
+    /// Waiting bytes.
     bytes: usize,
 }
 
 #[derive(Debug)]
 enum BufferedDelta {
-    /// A piece as it came.
+    /// A delta as received.
     Delta(Delta),
-    /// Calls, and the text that they were written as.
+    /// Calls, and their original text.
     Calls { text: String, calls: Vec<ParsedCall> },
 }
 
@@ -28,7 +28,7 @@ impl DeltaBuffer {
         self.text(c.encode_utf8(&mut [0; 4]));
     }
 
-    /// Adds words.
+    /// Adds text.
     pub(super) fn text(&mut self, more: &str) {
         if more.is_empty() {
             return;
@@ -43,7 +43,7 @@ impl DeltaBuffer {
         }
     }
 
-    /// Adds thoughts.
+    /// Adds thinking.
     pub(super) fn thinking(&mut self, more: &str) {
         match self.ready.last_mut() {
             Some(Delta::Thinking(text)) => text.push_str(more),
@@ -52,7 +52,7 @@ impl DeltaBuffer {
         }
     }
 
-    /// Adds a piece as it came.
+    /// Adds a delta as received.
     pub(super) fn delta(&mut self, delta: Delta) {
         if self.waiting.is_empty() {
             self.ready.push(delta);
@@ -68,7 +68,7 @@ impl DeltaBuffer {
         self.waiting.push(BufferedDelta::Calls { text, calls });
     }
 
-    /// Adds an end mark that has no beginning; whether it stands right behind calls.
+    /// Adds an end mark without a start; returns whether it directly follows calls.
     pub(super) fn append_stray_mark(&mut self, mark: &str) -> bool {
         let Some(BufferedDelta::Calls { text, .. }) = self.waiting.last_mut() else { return false };
         self.bytes += mark.len();
@@ -81,17 +81,17 @@ impl DeltaBuffer {
         !self.waiting.is_empty()
     }
 
-    /// How many bytes wait.
+    /// The number of waiting bytes.
     pub(super) fn waiting(&self) -> usize {
         self.bytes
     }
 
-    /// What is ready.
+    /// Takes the deltas that can be passed on.
     pub(super) fn take(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.ready)
     }
 
-    /// Makes what waits ready, calls as the text that they were written as.
+    /// Releases everything that waits, calls as their original text.
     pub(super) fn release_as_text(&mut self) {
         for part in std::mem::take(&mut self.waiting) {
             match part {
@@ -104,8 +104,8 @@ impl DeltaBuffer {
         self.bytes = 0;
     }
 
-    /// The answer is complete; why the model stopped, if calls count as such. They do not when it was cut or is a
-    /// refusal: nothing in it is certain then.
+    /// Ends the answer; returns the stop reason, given its calls. They do not count when the answer was truncated or is
+    /// a refusal: it is not reliable then.
     pub(super) fn finish(&mut self, stop: StopReason, turn: u32) -> StopReason {
         match stop {
             StopReason::End | StopReason::Calls if self.release_calls(turn) => StopReason::Calls,
@@ -116,7 +116,8 @@ impl DeltaBuffer {
         }
     }
 
-    /// Makes what waits ready, calls as calls; whether there are any. White space beside them goes.
+    /// Releases everything that waits, calls as calls; returns whether there are any. White space beside them is
+    /// dropped.
     fn release_calls(&mut self, turn: u32) -> bool {
         let mut count = 0;
         for part in std::mem::take(&mut self.waiting) {
@@ -137,7 +138,7 @@ impl DeltaBuffer {
     }
 }
 
-/// Neighbouring words are one piece.
+/// Appends text; adjacent texts become one delta.
 fn append(deltas: &mut Vec<Delta>, more: &str) {
     match deltas.last_mut() {
         Some(Delta::Text(text)) => text.push_str(more),

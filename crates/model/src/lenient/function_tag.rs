@@ -1,17 +1,17 @@
-//! Reads `<function=NAME>…</function>`, from behind its `=`.
+//! Parses `<function=NAME>…</function>`, from after its `=`.
 
 use super::json::Json;
 use super::parser::{JsonParser, ParseProgress};
 
-/// The longest name of a function or parameter.
+/// Maximum length of a function's or parameter's name.
 const MAX_NAME: usize = 128;
-/// Most parameters of one call.
+/// Maximum parameters of one call.
 const MAX_PARAMETERS: usize = 64;
 const END: &str = "</function>";
 const PARAMETER: &str = "<parameter=";
 const PARAMETER_END: &str = "</parameter>";
 
-/// A call in this form.
+/// A call in this syntax.
 #[derive(Debug)]
 pub(super) struct FunctionTagCall {
     pub(super) name: String,
@@ -23,11 +23,11 @@ pub(super) struct FunctionTagCall {
 pub(super) enum FunctionTagInput {
     /// As JSON.
     Json(Json),
-    /// Each on its own, as plain text.
+    /// As separate parameters in plain text.
     Parameters(Vec<(String, String)>),
 }
 
-/// Such a call under way.
+/// A call while it is parsed.
 #[derive(Debug)]
 pub(super) struct FunctionTagReader {
     name: String,
@@ -40,7 +40,7 @@ pub(super) struct FunctionTagReader {
 enum FunctionTagState {
     /// In the function's name.
     Name,
-    /// Where a parameter, JSON or the end may come.
+    /// Before a parameter, JSON or the end.
     Between,
     /// In one of the marks.
     Mark(String),
@@ -59,7 +59,7 @@ impl FunctionTagReader {
         FunctionTagReader { name: String::new(), json: None, parameters: Vec::new(), state: FunctionTagState::Name }
     }
 
-    /// Takes one character.
+    /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> ParseProgress<FunctionTagCall> {
         match std::mem::replace(&mut self.state, FunctionTagState::Between) {
             FunctionTagState::Name => return self.name(c),
@@ -89,7 +89,7 @@ impl FunctionTagReader {
     fn name(&mut self, c: char) -> ParseProgress<FunctionTagCall> {
         match c {
             '>' if !self.name.is_empty() => self.state = FunctionTagState::Between,
-            // Some forget the `>`.
+            // Some models forget the `>`.
             '{' if !self.name.is_empty() => return self.between(c),
             c if is_name(c) && self.name.len() < MAX_NAME => {
                 self.name.push(c);
@@ -142,7 +142,7 @@ impl FunctionTagReader {
         ParseProgress::More
     }
 
-    /// Takes a parameter, unless it seems to hold the next one too because its end was forgotten.
+    /// Stores a parameter; refuses one that seems to contain the next one because its end tag is missing.
     fn take(&mut self, name: String, text: &str) -> bool {
         let text = text.strip_suffix(PARAMETER_END).unwrap_or(text);
         let runs_on = text.contains(PARAMETER) || text.contains(END);

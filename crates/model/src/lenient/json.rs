@@ -1,4 +1,4 @@
-//! JSON that keeps what it was written with: the order of its fields and the digits of its numbers.
+//! JSON that preserves the order of its fields and the digits of its numbers.
 
 use std::fmt::{self, Write};
 
@@ -14,12 +14,12 @@ pub(super) enum Json {
     Number(String),
     Text(String),
     List(Vec<Json>),
-    /// Each name comes once.
+    /// Each name occurs once.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// Reads a text that is one whole object or list.
+    /// Parses a text that is one whole object or list.
     pub(super) fn parse(text: &str) -> Option<Json> {
         let mut parser = JsonParser::default();
         let mut rest = text.trim().chars();
@@ -33,7 +33,7 @@ impl Json {
         None
     }
 
-    /// The text in it, if it is one.
+    /// The string, if it is one.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),

@@ -1,4 +1,4 @@
-//! The marks that a call may begin with.
+//! The marks that can start a call.
 
 use super::candidate::CallSyntax;
 
@@ -10,14 +10,14 @@ const THOUGHT_START: &str = "<think>";
 const THOUGHT_ENDS: [&str; 2] = ["</think>", "</thinking>"];
 const RESPONSE: &str = "<tool_response>";
 
-/// Where in an answer a character stands.
+/// The position of a character in an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum AnswerPosition {
-    /// Nothing but white space came before it.
+    /// Only white space precedes it.
     Start,
-    /// Nothing but white space came after the model's thoughts.
+    /// Only white space follows the model's thoughts.
     Thought,
-    /// The same, but the thoughts did not begin as such, and have been passed on as words.
+    /// Like `Thought`, but the thoughts had no start mark and have been passed on as text.
     Unmarked,
     Middle,
 }
@@ -27,20 +27,20 @@ pub(super) enum AnswerPosition {
 pub(super) enum MarkKind {
     Thought,
     Call(CallSyntax),
-    /// Nothing: the end of thoughts that did not begin as such, so that everything before it was one.
+    /// Nothing: the end of thoughts without a start mark; all text before it was thoughts.
     ThoughtEnd,
-    /// What the model pretends that a call was answered with.
+    /// A tool result that the model made up.
     Response,
-    /// Nothing: the end of a call that never began.
+    /// Nothing: the end mark of a call without a start.
     Stray,
-    /// Nothing yet.
+    /// Undecided: the beginning of a mark.
     Partial,
     /// Nothing: it is not a mark.
     Nothing,
 }
 
 impl MarkKind {
-    /// What a text that begins with `<` or `[` opens.
+    /// Classifies a text that starts with `<` or `[`.
     pub(super) fn of(text: &str, position: AnswerPosition) -> MarkKind {
         let marks = [
             (CALL_START, MarkKind::Call(CallSyntax::Tag)),
@@ -52,11 +52,11 @@ impl MarkKind {
             (THOUGHT_ENDS[1], MarkKind::ThoughtEnd),
             (RESPONSE, MarkKind::Response),
         ];
-        for (mark, opening) in marks {
+        for (mark, kind) in marks {
             let misplaced =
-                opening == MarkKind::Thought && matches!(position, AnswerPosition::Middle | AnswerPosition::Unmarked);
+                kind == MarkKind::Thought && matches!(position, AnswerPosition::Middle | AnswerPosition::Unmarked);
             if mark == text && !misplaced {
-                return opening;
+                return kind;
             }
             if mark.starts_with(text) && !misplaced {
                 return MarkKind::Partial;

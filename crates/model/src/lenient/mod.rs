@@ -1,11 +1,11 @@
-//! Reads the tool calls that small models write as text.
+//! Parses tool calls that small models write as text.
 //!
-//! Text flows on until something shows that may begin a call; from there it is held back until it is decided. What is
-//! not certainly a call stays text, byte for byte. Calls that were found wait for the end of the
-//! answer: one that the length limit cut, or that calls tools in the structured form too, is left as it is.
+//! Text is passed on until something looks like the start of a call; from there it is held back until it is decided.
+//! What is not certainly a call stays text, byte for byte. Calls wait for the end of the answer: an answer that was
+//! truncated, or that also contains structured calls, is left as it is.
 //!
-//! Every part takes one character at a time and never looks back, so the time is linear, and how the answer was cut
-//! into pieces changes nothing.
+//! Every part processes one character at a time and never looks back, so the time is linear, and the division of the
+//! answer into deltas makes no difference.
 
 mod call;
 mod candidate;

@@ -1,4 +1,4 @@
-//! A model whose written calls are read.
+//! A wrapper that parses the calls a model writes as text.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use futures_util::{StreamExt, stream};
 use super::reader::CallReader;
 use crate::{Deltas, Model, ModelFacts, ModelRequest, ToolCallPolicy};
 
-/// A small model, with the calls that it writes as text read as calls.
+/// A small model whose text is parsed for tool calls.
 #[derive(Debug)]
 pub struct LenientModel {
     model: Arc<dyn Model>,
 }
 
 impl LenientModel {
-    /// Reads what `model` answers.
+    /// Wraps `model`.
     pub fn new(model: Arc<dyn Model>) -> LenientModel {
         LenientModel { model }
     }

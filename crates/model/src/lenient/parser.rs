@@ -1,28 +1,28 @@
-//! Reads JSON as small models write it, one character at a time.
+//! Parses JSON as small models write it, one character at a time.
 //!
-//! Repaired is only what has one meaning: trailing commas, other quotes, Python's words, bare names, `//` comments,
-//! raw line breaks in texts, and, when asked, missing brackets at the end.
+//! It repairs only what has one meaning: trailing commas, other quotes, Python constants, unquoted names, `//`
+//! comments, raw line breaks in strings, and, on request, missing brackets at the end.
 
 use super::json::Json;
 use super::quoted_string::QuotedString;
 
-/// How deep values may be nested.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 64;
-/// The longest bare word: a number, a constant or a name without quotes.
+/// Maximum length of a bare word: a number, a constant or an unquoted name.
 const MAX_WORD: usize = 128;
 
-/// How far a reader has come.
+/// The progress of a parser.
 #[derive(Debug)]
 pub(super) enum ParseProgress<T> {
-    /// It takes more.
+    /// More input is needed.
     More,
-    /// It is complete with this character.
+    /// The value is complete with this character.
     Complete(T),
-    /// It cannot take this character.
+    /// The character is invalid here.
     Invalid,
 }
 
-/// An object or a list under way.
+/// A parser for an object or a list.
 #[derive(Debug, Default)]
 pub(super) struct JsonParser {
     open: Vec<OpenContainer>,
@@ -38,18 +38,18 @@ enum OpenContainer {
 
 #[derive(Debug, Default)]
 enum JsonParserState {
-    /// A value comes.
+    /// Before a value.
     #[default]
     Value,
-    /// A name comes.
+    /// Before a name.
     Name,
-    /// A colon comes.
+    /// Before a colon.
     Colon,
-    /// A comma or the end comes.
+    /// Before a comma or the end.
     After,
-    /// In a text.
+    /// In a string.
     Text(QuotedString, TokenRole),
-    /// In a word without quotes.
+    /// In an unquoted word.
     Word(String, TokenRole),
 }
 
@@ -63,13 +63,13 @@ enum TokenRole {
 enum CommentState {
     #[default]
     None,
-    /// One slash came.
+    /// After one slash.
     Slash,
     Line,
 }
 
 impl JsonParser {
-    /// Takes one character.
+    /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> ParseProgress<Json> {
         match &mut self.state {
             JsonParserState::Text(text, role) => match text.push(c) {
@@ -94,7 +94,7 @@ impl JsonParser {
         }
     }
 
-    /// The value with the brackets that are missing at its end; none unless only those are missing.
+    /// The value with missing closing brackets added; none if anything else is missing.
     pub(super) fn close(&mut self) -> Option<Json> {
         if !matches!(self.state, JsonParserState::After) || self.comment == CommentState::Slash {
             return None;
@@ -153,7 +153,7 @@ impl JsonParser {
         ParseProgress::More
     }
 
-    /// Begins a text or a word.
+    /// Starts a string or a word.
     fn start(&mut self, c: char, role: TokenRole) -> ParseProgress<Json> {
         let digit = c.is_ascii_digit() || c == '-';
         self.state = match (QuotedString::begin(c), role) {
@@ -182,7 +182,7 @@ impl JsonParser {
             TokenRole::Name => self.name(word),
             TokenRole::Value => {
                 let value = constant(word)?;
-                // Words stand only inside brackets, so the whole cannot end here.
+                // Words occur only inside brackets, so the value cannot end here.
                 let ParseProgress::More = self.value(value) else { return None };
             }
         }
@@ -196,7 +196,7 @@ impl JsonParser {
         self.state = JsonParserState::Colon;
     }
 
-    /// Puts a value where it belongs.
+    /// Adds a value to its container.
     fn value(&mut self, json: Json) -> ParseProgress<Json> {
         self.state = JsonParserState::After;
         match self.open.last_mut() {
@@ -230,7 +230,7 @@ fn constant(word: String) -> Option<Json> {
     }
 }
 
-/// A name that comes twice has no certain meaning.
+/// Whether no name occurs twice: a duplicate has no certain meaning.
 fn distinct(fields: &[(String, Json)]) -> bool {
     let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();

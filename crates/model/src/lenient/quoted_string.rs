@@ -1,18 +1,18 @@
-//! A text in quotes, of any kind.
+//! Parses a string in any kind of quotes.
 
 use super::parser::ParseProgress;
 
-/// A text under way, from behind its first quote.
+/// A string while it is parsed, from after its opening quote.
 #[derive(Debug)]
 pub(super) struct QuotedString {
-    /// The text so far, as the inside of a JSON string.
+    /// The text so far, escaped as in a JSON string.
     inside: String,
     end: char,
     escaped: bool,
 }
 
 impl QuotedString {
-    /// A text that begins with this quote; none if it is not a quote.
+    /// A string that starts with this quote; none if it is not a quote.
     pub(super) fn begin(quote: char) -> Option<QuotedString> {
         let end = match quote {
             '"' | '\'' => quote,
@@ -23,10 +23,10 @@ impl QuotedString {
         Some(QuotedString { inside: String::new(), end, escaped: false })
     }
 
-    /// Takes one character.
+    /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> ParseProgress<String> {
         match c {
-            // No escape in JSON, but every language that has it means the same.
+            // Not an escape in JSON, but every language that has it means the same.
             '\'' if self.escaped => {
                 self.inside.pop();
                 self.inside.push('\'');

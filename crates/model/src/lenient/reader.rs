@@ -1,4 +1,4 @@
-//! Finds calls in an answer while it arrives.
+//! Finds calls in an answer as it arrives.
 
 use std::sync::Arc;
 
@@ -13,51 +13,51 @@ use super::parser::ParseProgress;
 use super::thought::ThoughtReader;
 use crate::{Delta, ModelReply, ToolSpec};
 
-/// Most bytes that are held back; an answer that would need more is passed on as it is.
+/// Maximum bytes held back; an answer that would need more is passed on unchanged.
 const MAX_HELD: usize = 1 << 20;
 
-/// An answer under way.
+/// The parser of one answer.
 #[derive(Debug)]
 pub(super) struct CallReader {
     tools: Arc<[ToolSpec]>,
     turn: u32,
     state: CallReaderState,
-    /// What is not decided: white space, and what may be a mark or a call.
+    /// Undecided text: white space, and possible marks or calls.
     held: String,
     buffer: DeltaBuffer,
-    /// Bytes that came.
+    /// Bytes received.
     taken: usize,
 }
 
 #[derive(Debug)]
 enum CallReaderState {
     Text(AnswerPosition),
-    /// In what may be a mark, from this byte of what is held.
+    /// In a possible mark, from this byte of `held`.
     Mark(usize, AnswerPosition),
-    /// In what may be the first line of a listing.
+    /// In a possible first line of a code block.
     FirstLine(FenceLine),
     Candidate(Box<CallCandidate>),
-    /// In one that is not a call.
+    /// In a code block that is not a call.
     Listing(CodeBlock),
     Thought(ThoughtReader),
-    /// Behind an answer that the model made up: what follows from it counts for nothing.
+    /// After a tool result that the model made up: calls that follow do not count.
     AfterResponse,
-    /// Everything is passed on as it comes.
+    /// Everything is passed on unchanged.
     PassThrough,
 }
 
 impl CallReader {
-    /// Reads the answer that is this turn; only calls of these tools count.
+    /// Parses the answer of this turn; only calls of these tools count.
     pub(super) fn new(tools: Arc<[ToolSpec]>, turn: u32) -> CallReader {
-        let (state, flow) = (CallReaderState::Text(AnswerPosition::Start), DeltaBuffer::default());
-        CallReader { tools, turn, state, held: String::new(), buffer: flow, taken: 0 }
+        let (state, buffer) = (CallReaderState::Text(AnswerPosition::Start), DeltaBuffer::default());
+        CallReader { tools, turn, state, held: String::new(), buffer, taken: 0 }
     }
 
-    /// Takes one piece; what can be passed on.
+    /// Processes one delta; returns the deltas that can be passed on.
     pub(super) fn read(&mut self, delta: Delta) -> Vec<Delta> {
         self.taken = self.taken.saturating_add(delta.bytes());
         if self.taken > ModelReply::MAX_BYTES {
-            // Whoever collects the answer ends it, since from here on nothing is left out.
+            // The collector of the answer ends it, since everything is passed on from here.
             self.give_up();
         }
         match delta {
@@ -81,7 +81,7 @@ impl CallReader {
 
     fn push(&mut self, c: char) {
         self.state = match std::mem::replace(&mut self.state, CallReaderState::PassThrough) {
-            CallReaderState::Text(position) => self.words(position, c),
+            CallReaderState::Text(position) => self.text_char(position, c),
             CallReaderState::Mark(from, position) => self.mark(from, position, c),
             CallReaderState::FirstLine(line) => self.first_line(line, c),
             CallReaderState::Candidate(candidate) => self.candidate(candidate, c),
@@ -97,7 +97,7 @@ impl CallReader {
         }
     }
 
-    fn words(&mut self, position: AnswerPosition, c: char) -> CallReaderState {
+    fn text_char(&mut self, position: AnswerPosition, c: char) -> CallReaderState {
         if c.is_whitespace() && position == AnswerPosition::Thought {
             return CallReaderState::Text(position);
         }
@@ -162,10 +162,10 @@ impl CallReader {
                 CallReaderState::FirstLine(line)
             }
             FenceOpening::Calls(border, sign) => {
-                self.candidate(Box::new(CallCandidate::new(CallSyntax::Listing(border), sign)), c)
+                self.candidate(Box::new(CallCandidate::new(CallSyntax::CodeBlock(border), sign)), c)
             }
             FenceOpening::Listing(border) => self.show(border, c),
-            // A mark right behind a single backtick is only shown.
+            // A mark directly after a single backtick is only text.
             FenceOpening::Nothing if matches!(c, '<' | '[') => {
                 self.held.push(c);
                 self.release();
@@ -185,23 +185,23 @@ impl CallReader {
                 self.held.push(c);
                 let unknown = unknown(candidate.form());
                 let (items, sign) = candidate.into_items();
-                self.settle(items, sign, unknown);
+                self.decide_calls(items, sign, unknown);
                 CallReaderState::Text(AnswerPosition::Middle)
             }
             ParseProgress::Invalid => match candidate.form() {
-                CallSyntax::Listing(border) => self.show(border, c),
+                CallSyntax::CodeBlock(border) => self.show(border, c),
                 CallSyntax::Tag | CallSyntax::Function | CallSyntax::Bracket | CallSyntax::Bare => self.no_mark(c),
             },
         }
     }
 
-    /// What is held is text, and the character comes after it.
+    /// Passes the held text on; the character follows it.
     fn no_mark(&mut self, c: char) -> CallReaderState {
         self.release();
-        self.words(AnswerPosition::Middle, c)
+        self.text_char(AnswerPosition::Middle, c)
     }
 
-    /// The listing that is held is not a call; the character is its next.
+    /// Passes on the held code block, which is not a call; the character is its next.
     fn show(&mut self, border: CodeFence, c: char) -> CallReaderState {
         let listing = CodeBlock::after(border, self.held.trim_start());
         self.release();
@@ -221,21 +221,21 @@ impl CallReader {
         }
     }
 
-    /// What is held is text.
+    /// Passes the held text on.
     fn release(&mut self) {
         self.buffer.text(&self.held);
         self.held.clear();
     }
 
-    /// What is held is the whole of this: calls, or text.
-    fn settle(&mut self, items: Vec<ParsedItem>, sign: CallCertainty, unknown: UnknownToolPolicy) {
+    /// Decides whether the held text is calls.
+    fn decide_calls(&mut self, items: Vec<ParsedItem>, sign: CallCertainty, unknown: UnknownToolPolicy) {
         match call::read(items, sign, unknown, &self.tools) {
             Some(calls) => self.buffer.calls(std::mem::take(&mut self.held), calls),
             None => self.release(),
         }
     }
 
-    /// Something else than text comes in between: what is not decided is not a call.
+    /// Handles a delta that is not text: undecided text is not a call.
     fn interrupt(&mut self) {
         self.state = match std::mem::replace(&mut self.state, CallReaderState::PassThrough) {
             CallReaderState::Thought(mut thought) => {
@@ -253,20 +253,20 @@ impl CallReader {
         self.release();
     }
 
-    /// Passes on what is held back and whatever comes.
+    /// Passes on what is held back and everything that follows.
     fn give_up(&mut self) {
         self.interrupt();
         self.buffer.release_as_text();
         self.state = CallReaderState::PassThrough;
     }
 
-    /// Decides what is left; why the model stopped.
+    /// Decides the rest; returns the stop reason.
     fn finish(&mut self, stop: StopReason) -> StopReason {
         match std::mem::replace(&mut self.state, CallReaderState::PassThrough) {
             CallReaderState::Candidate(candidate) => {
                 let unknown = unknown(candidate.form());
                 if let Some((items, sign)) = candidate.finish() {
-                    self.settle(items, sign, unknown);
+                    self.decide_calls(items, sign, unknown);
                 }
             }
             CallReaderState::Thought(mut thought) => thought.pass(&mut self.buffer),
@@ -282,10 +282,10 @@ impl CallReader {
     }
 }
 
-/// Whether a call of a tool that was not offered is a call where this stands.
+/// Whether this syntax accepts calls of tools that were not offered.
 fn unknown(form: CallSyntax) -> UnknownToolPolicy {
     match form {
-        CallSyntax::Listing(_) | CallSyntax::Tag | CallSyntax::Function | CallSyntax::Bracket => {
+        CallSyntax::CodeBlock(_) | CallSyntax::Tag | CallSyntax::Function | CallSyntax::Bracket => {
             UnknownToolPolicy::Accepted
         }
         CallSyntax::Bare => UnknownToolPolicy::BesideKnown,

@@ -1,28 +1,28 @@
-//! What a model thinks between `<think>` and `</think>`.
+//! Parses a model's thoughts between `<think>` and `</think>`.
 
 use super::delta_buffer::DeltaBuffer;
 
 const END: &str = "</think>";
-/// Most white space that waits for a word.
+/// Maximum white space held back before a word.
 const MAX_SPACE: usize = 4096;
 
-/// A thought under way, from behind its mark. White space at its ends is left out.
+/// A thought while it is parsed, from after its mark. White space at its ends is dropped.
 #[derive(Debug, Default)]
 pub(super) struct ThoughtReader {
-    /// White space, and what may be the end.
+    /// White space, and a possible end mark.
     held: String,
-    /// The byte of what is held where the end may begin.
+    /// The byte of `held` where the end mark may start.
     end: Option<usize>,
-    /// Whether a word came.
+    /// Whether there was a word.
     begun: bool,
 }
 
 impl ThoughtReader {
-    /// Takes one character; whether the thought ends with it.
-    pub(super) fn push(&mut self, c: char, flow: &mut DeltaBuffer) -> bool {
+    /// Parses one character; returns whether the thought ends with it.
+    pub(super) fn push(&mut self, c: char, buffer: &mut DeltaBuffer) -> bool {
         if c == '<' {
             if self.end.is_some() {
-                self.pass(flow);
+                self.pass(buffer);
             }
             self.end = Some(self.held.len());
         }
@@ -31,16 +31,16 @@ impl ThoughtReader {
             Some(END) => return true,
             Some(text) if END.starts_with(text) => {}
             None if c.is_whitespace() && self.held.len() < MAX_SPACE => {}
-            Some(_) | None => self.pass(flow),
+            Some(_) | None => self.pass(buffer),
         }
         false
     }
 
-    /// Passes on what is held.
-    pub(super) fn pass(&mut self, flow: &mut DeltaBuffer) {
+    /// Passes on the held text.
+    pub(super) fn pass(&mut self, buffer: &mut DeltaBuffer) {
         let text = if self.begun { &self.held } else { self.held.trim_start() };
         self.begun |= !text.is_empty();
-        flow.thinking(text);
+        buffer.thinking(text);
         self.held.clear();
         self.end = None;
     }

@@ -19,7 +19,7 @@ pub enum RecordingError {
         /// The file.
         file: String,
     },
-    /// The file was made by a newer program.
+    /// The file has another version.
     #[error("{file} is a recording of version {version}; this program reads version {known}", known = super::line::VERSION)]
     Version {
         /// The file.

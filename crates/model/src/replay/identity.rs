@@ -1,35 +1,36 @@
-//! Which request a recorded answer belongs to.
+//! Identifies the request that a recorded answer belongs to.
 //!
-//! Roles, texts, tool names and inputs count. Call ids, provider items, the system prompt and times do
-//! not: they change from run to run without the conversation being another.
+//! Roles, texts, tool names and inputs count. Call ids, provider items, the system prompt and times do not: they change
+//! from run to run while the conversation stays the same.
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use protocol::{ContentBlock, ToolResult, clip_middle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest};
 
-/// A conversation in short: the digest of all of it, and a trace of its newest messages.
+/// A summary of a conversation: the digest of all messages, and a trace of the newest ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ConversationIdentity {
-    /// How many messages it has.
+    /// The number of messages.
     messages: usize,
     /// The digest of all of them.
     digest: String,
-    /// The newest messages: the last one the model said, and all after it.
+    /// The newest messages: the model's last one, and all after it.
     tail: Vec<MessageTrace>,
 }
 
-/// One message in short.
+/// A summary of one message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageTrace {
     role: MessageRole,
     digest: String,
-    /// Its beginning and end, for people.
+    /// Its beginning and end, for error messages.
     text: String,
 }
 
@@ -55,11 +56,11 @@ impl ConversationIdentity {
     /// The identity of a request's conversation.
     pub(super) fn of(request: &ModelRequest) -> ConversationIdentity {
         let messages = &request.messages;
-        let said = messages.iter().rposition(|message| matches!(message, ModelMessage::Assistant { .. }));
+        let last_answer = messages.iter().rposition(|message| matches!(message, ModelMessage::Assistant { .. }));
         ConversationIdentity {
             messages: messages.len(),
             digest: messages.fold(|whole: &ConversationHash| hex(whole.0.clone())),
-            tail: messages[said.unwrap_or(0)..].iter().map(MessageTrace::of).collect(),
+            tail: messages[last_answer.unwrap_or(0)..].iter().map(MessageTrace::of).collect(),
         }
     }
 
@@ -68,19 +69,19 @@ impl ConversationIdentity {
         self.digest == other.digest
     }
 
-    /// What makes `asked` another conversation than this recorded one.
+    /// How `asked` differs from this recorded conversation.
     pub(super) fn difference(&self, asked: &ConversationIdentity) -> String {
         if self.messages != asked.messages {
-            return format!("it was recorded with {} messages and is asked with {}", self.messages, asked.messages);
+            return format!("the recording has {} messages, the request {}", self.messages, asked.messages);
         }
         let first = self.messages.saturating_sub(self.tail.len()) + 1;
         let mut pairs = (first..).zip(self.tail.iter().zip(&asked.tail));
         match pairs.find(|(_, (recorded, asked))| recorded.digest != asked.digest) {
             Some((number, (recorded, asked))) => format!(
-                "message {number} was recorded as {} {:?} and is asked as {} {:?}",
+                "message {number}: recorded {} {:?}, requested {} {:?}",
                 recorded.role, recorded.text, asked.role, asked.text
             ),
-            None => "a message before its last answer is another one".into(),
+            None => "a message before the last answer differs".into(),
         }
     }
 }
@@ -115,7 +116,8 @@ impl MessageRole {
     }
 }
 
-/// Counts and lengths go in as well, so that no two different conversations feed the hash the same bytes.
+/// Hashes a message. Counts and lengths are included, so that no two different conversations feed the hash the same
+/// bytes.
 fn hash(into: &mut Sha256, message: &ModelMessage) {
     let pieces = pieces(message);
     into.update(format!("{} {}\n", MessageRole::of(message), pieces.len()));
@@ -152,5 +154,5 @@ fn block_pieces(block: &ContentBlock) -> Vec<(&'static str, &str)> {
 }
 
 fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+    HEXLOWER.encode(&hash.finalize())
 }

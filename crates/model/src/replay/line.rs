@@ -8,7 +8,7 @@ use crate::{Delta, ModelError, ModelRequest};
 
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
-/// Most bytes a line may have: the largest answer with every byte of it escaped.
+/// Maximum bytes of a line: the largest answer with every byte escaped.
 pub(super) const MAX_LINE: usize = 128 << 20;
 
 /// The first line.
@@ -19,7 +19,7 @@ pub(super) struct RecordingHeader {
     pub(super) bosun_recording: u32,
 }
 
-/// One answer: whom it was given to, and what it was.
+/// One answer and the request it belongs to.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecordedAnswer {
@@ -33,7 +33,7 @@ pub(super) struct RecordedAnswer {
 }
 
 impl RecordedAnswer {
-    /// A line for the answer to `request`, of which nothing has arrived yet.
+    /// An empty line for the answer to `request`.
     pub(super) fn new(request: &ModelRequest) -> RecordedAnswer {
         RecordedAnswer {
             agent: request.agent.clone(),
@@ -46,7 +46,7 @@ impl RecordedAnswer {
         }
     }
 
-    /// Adds what the model sent.
+    /// Adds a delta or an error from the model.
     pub(super) fn push(&mut self, sent: &Result<Delta, ModelError>) {
         match sent {
             Ok(delta) => self.deltas.push(delta.clone().into()),
@@ -57,7 +57,7 @@ impl RecordedAnswer {
         }
     }
 
-    /// What the model sent, in order.
+    /// The deltas and the error from the model, in order.
     pub(super) fn sent(&self) -> Vec<Result<Delta, ModelError>> {
         let error = |RecordedError { fault, message, hint, begun }| {
             Err(ModelError { fault, message, hint, has_started: begun })

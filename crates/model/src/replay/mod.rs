@@ -1,7 +1,7 @@
 //! `replay`: a model that answers from a recording, and the recorder that makes one.
 //!
-//! A recording is a file of JSON lines: a header, then one line per answer. An answer is found by
-//! the task's path and its turn, and given only to a conversation that is the recorded one.
+//! A recording is a file of JSON lines: a header, then one line per answer. An answer is found by the task's path and
+//! its turn, and used only if the conversation is the recorded one.
 
 mod error;
 mod identity;

@@ -23,7 +23,7 @@ pub struct ReplayModel {
 }
 
 impl ReplayModel {
-    /// Reads a recording. A last line that was not written to its end is left out.
+    /// Reads a recording. An incomplete last line is left out.
     pub fn load(path: &Path) -> Result<ReplayModel, RecordingError> {
         let file = path.display().to_string();
         let short = path.file_name().map_or(file.as_str().into(), |name| name.to_string_lossy());
@@ -35,12 +35,12 @@ impl ReplayModel {
             answers.entry((line.path.clone(), line.turn)).or_default().push(line);
         }
         if lines.torn {
-            tracing::warn!(file, line = lines.number, "the recording's last line was torn and is left out");
+            tracing::warn!(file, line = lines.number, "the recording's last line is incomplete and is left out");
         }
         Ok(ReplayModel { is_torn: lines.torn, name, file, answers })
     }
 
-    /// Whether the recording ended in a torn line, which is left out.
+    /// Whether the recording ended in an incomplete line, which is left out.
     pub fn is_torn(&self) -> bool {
         self.is_torn
     }
@@ -58,7 +58,7 @@ impl ReplayModel {
             Some(line) => Ok(line.sent()),
             None => {
                 let difference = lines.last().map(|line| line.request.difference(&asked)).unwrap_or_default();
-                Err(diverged(format!("{path} turn {turn} is not the one in {file}: {difference}")))
+                Err(diverged(format!("{path} turn {turn} differs from the one in {file}: {difference}")))
             }
         }
     }

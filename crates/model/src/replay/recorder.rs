@@ -1,5 +1,5 @@
-//! Records what another model answers. An answer is written before its end is passed on, so a
-//! conversation never holds an answer that its recording lacks.
+//! Records the answers of another model. An answer is written before its end is passed on, so a conversation never has
+//! an answer that its recording lacks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ use super::RecordingError;
 use super::line::{RecordedAnswer, RecordingHeader, VERSION};
 use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelReply, ModelRequest};
 
-/// A model that answers as another one does and appends each answer to a file.
+/// A wrapper of a model that appends each answer to a file.
 #[derive(Debug)]
 pub struct RecordingModel {
     model: Arc<dyn Model>,
@@ -23,7 +23,7 @@ pub struct RecordingModel {
 }
 
 impl RecordingModel {
-    /// Records `model` in the file at `path`, which is made, or is a recording to go on with.
+    /// Records `model` in the file at `path`, which is created, or is a recording to append to.
     pub fn open(model: Arc<dyn Model>, path: &Path) -> Result<RecordingModel, RecordingError> {
         Ok(RecordingModel { model, recording: Arc::new(RecordingFile::open(path)?) })
     }
@@ -44,13 +44,13 @@ impl Model for RecordingModel {
 
     fn ask(&self, request: ModelRequest) -> Deltas {
         let line = RecordedAnswer::new(&request);
-        let take =
+        let answer =
             AnswerRecording { deltas: self.model.ask(request), line, bytes: 0, recording: Arc::clone(&self.recording) };
-        stream::unfold(Some(take), async |take| take?.next().await).boxed()
+        stream::unfold(Some(answer), async |answer| answer?.next().await).boxed()
     }
 }
 
-/// One answer while it is recorded.
+/// An answer while it is recorded.
 struct AnswerRecording {
     deltas: Deltas,
     line: RecordedAnswer,
@@ -59,7 +59,7 @@ struct AnswerRecording {
 }
 
 impl AnswerRecording {
-    /// The next delta, and the take unless that was its last one.
+    /// The next delta, and the recording unless that was the last delta.
     async fn next(mut self) -> Option<(Result<Delta, ModelError>, Option<AnswerRecording>)> {
         let Some(sent) = self.deltas.next().await else {
             return self.recording.append(&self.line).err().map(|error| (Err(error), None));
@@ -77,7 +77,7 @@ impl AnswerRecording {
     }
 }
 
-/// The recording's file; none after a write failed, since what follows a torn line could not be read.
+/// The recording's file; none after a failed write, since lines after an incomplete one could not be read.
 #[derive(Debug)]
 struct RecordingFile {
     file: String,
@@ -110,7 +110,7 @@ impl RecordingFile {
         written.map_err(|error| {
             *to = None;
             let message = format!("cannot record the answer in {}: {error}", self.file);
-            ModelError::new(ModelFault::Terminal, message).with_hint("free space, or go on without --record")
+            ModelError::new(ModelFault::Terminal, message).with_hint("free space, or continue without --record")
         })
     }
 }
@@ -138,7 +138,7 @@ fn read_header(from: &mut File) -> io::Result<HeaderCheck> {
     })
 }
 
-/// Removes a last line that was not written to its end, so that the next one starts on its own.
+/// Removes an incomplete last line, so that the next line starts on its own.
 fn cut_torn_line(file: &mut File) -> io::Result<()> {
     const CHUNK: u64 = 64 << 10;
     let mut end = file.seek(SeekFrom::End(0))?;

@@ -1,4 +1,4 @@
-//! Answers: the steps a rule performs, checked when the file is read and planned when it is asked.
+//! Answers: the steps of a rule, checked when the file is read and planned for each request.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ use super::template::Template;
 use super::timing::ScriptDuration;
 use crate::Delta;
 
-/// Steps in their order. One that ends the answer can only be the last.
+/// Steps in order. One that ends the answer can only be the last.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<ScriptStep>")]
 #[schemars(with = "Vec<ScriptStep>")]
 pub(super) struct ScriptAnswer(Vec<ScriptStep>);
 
 impl ScriptAnswer {
-    /// An answer that is nothing but a failure.
+    /// An answer that only fails.
     pub(super) fn failing(fail: ScriptFailure) -> ScriptAnswer {
         ScriptAnswer(vec![ScriptStep::Fail(fail)])
     }
@@ -32,7 +32,7 @@ impl ScriptAnswer {
         self.0.iter().map(ScriptStep::highest_group).max().unwrap_or(0)
     }
 
-    /// What to do, act by act. `usage` is estimated unless given.
+    /// The actions of the answer. `usage` is estimated unless given.
     pub(super) fn plan(
         &self,
         scope: &mut TemplateScope<'_>,
@@ -79,7 +79,7 @@ impl TryFrom<Vec<ScriptStep>> for ScriptAnswer {
     }
 }
 
-/// What a script does for one request, in order.
+/// The actions of a script for one request, in order.
 pub(super) type ScriptPlan = VecDeque<ScriptAction>;
 
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! Conditions: what a request must look like for a rule to answer it.
+//! Conditions: what a request must look like for a rule to apply.
 
 use protocol::{ContentBlock, ToolResult, ToolResultStatus};
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ pub(super) struct RuleConditions {
     /// The turn: the model's answers so far in this conversation, plus one.
     #[serde(deserialize_with = "given")]
     turn: Option<CountRange>,
-    /// Which try at this turn it is.
+    /// The number of this try at the turn.
     #[serde(deserialize_with = "given")]
     attempt: Option<CountRange>,
     /// Something in the system prompt.
@@ -32,13 +32,13 @@ pub(super) struct RuleConditions {
     /// Something in the newest user message.
     #[serde(deserialize_with = "given")]
     prompt: Option<TextRegex>,
-    /// Something the model said before.
+    /// Something in an earlier answer of the model.
     #[serde(deserialize_with = "given")]
     said: Option<TextRegex>,
-    /// One of the answers to the model's last tool calls.
+    /// One of the results of the model's last tool calls.
     #[serde(deserialize_with = "given")]
     answered: Option<AnswerCondition>,
-    /// Something anywhere in the conversation: prompts, words, tool inputs and answers.
+    /// Something anywhere in the conversation: prompts, answers, tool inputs and results.
     #[serde(deserialize_with = "given")]
     contains: Option<TextRegex>,
     /// The name of a tool that is offered; the expression must match all of it.
@@ -56,25 +56,25 @@ impl RuleConditions {
         Ok(RuleConditions { agent, turn: Some(CountRange::only(turn)), ..RuleConditions::default() })
     }
 
-    /// Whether `request` fulfils every condition, with the groups of the first one that captured any.
+    /// Whether `request` fulfils every condition; returns the groups of the first one that captured any.
     pub(super) fn holds(&self, request: &ModelRequest) -> Option<CaptureGroups> {
         let RuleConditions { agent, path, turn, attempt, system, prompt, said, answered, contains, tools, not } = self;
         let mut groups = CaptureGroups::default();
-        groups.or_take(test(agent, |name| name.find(&request.agent))?);
-        groups.or_take(test(path, |name| name.find(&request.path))?);
-        groups.or_take(test(turn, |count| count.contains(request.turn).then(CaptureGroups::default))?);
-        groups.or_take(test(attempt, |count| count.contains(request.attempt).then(CaptureGroups::default))?);
-        groups.or_take(test(system, |pattern| pattern.find(&request.system))?);
-        groups.or_take(test(prompt, |pattern| pattern.find(&request.prompt()))?);
-        groups.or_take(test(said, |pattern| said_texts(request).find_map(|text| pattern.find(text)))?);
-        groups.or_take(test(answered, |answered| answered.holds(request))?);
-        groups.or_take(test(contains, |pattern| all_texts(request).find_map(|text| pattern.find(text)))?);
-        groups.or_take(test(tools, |name| request.tools.iter().find_map(|tool| name.find(&tool.name)))?);
-        groups.or_take(test(not, |when| when.holds(request).is_none().then(CaptureGroups::default))?);
+        groups.or_replace_with(test(agent, |name| name.find(&request.agent))?);
+        groups.or_replace_with(test(path, |name| name.find(&request.path))?);
+        groups.or_replace_with(test(turn, |count| count.contains(request.turn).then(CaptureGroups::default))?);
+        groups.or_replace_with(test(attempt, |count| count.contains(request.attempt).then(CaptureGroups::default))?);
+        groups.or_replace_with(test(system, |pattern| pattern.find(&request.system))?);
+        groups.or_replace_with(test(prompt, |pattern| pattern.find(&request.prompt()))?);
+        groups.or_replace_with(test(said, |pattern| said_texts(request).find_map(|text| pattern.find(text)))?);
+        groups.or_replace_with(test(answered, |answered| answered.holds(request))?);
+        groups.or_replace_with(test(contains, |pattern| all_texts(request).find_map(|text| pattern.find(text)))?);
+        groups.or_replace_with(test(tools, |name| request.tools.iter().find_map(|tool| name.find(&tool.name)))?);
+        groups.or_replace_with(test(not, |when| when.holds(request).is_none().then(CaptureGroups::default))?);
         Some(groups)
     }
 
-    /// How many groups the first condition that captures any has.
+    /// The number of groups of the first condition that captures any.
     pub(super) fn groups(&self) -> usize {
         let RuleConditions {
             agent,
@@ -107,17 +107,17 @@ impl RuleConditions {
     }
 }
 
-/// One tool answer that fulfils all of these.
+/// One tool result that fulfils all of these.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct AnswerCondition {
     /// The tool's name; the expression must match all of it.
     #[serde(deserialize_with = "given")]
     tool: Option<NameRegex>,
-    /// Something in the answer's text.
+    /// Something in the result's text.
     #[serde(deserialize_with = "given")]
     matches: Option<TextRegex>,
-    /// How the call went.
+    /// The status of the call.
     #[serde(deserialize_with = "given")]
     status: Option<StatusCondition>,
 }
@@ -129,14 +129,14 @@ impl AnswerCondition {
 
     fn fits(&self, tool: &str, answer: &ToolResult) -> Option<CaptureGroups> {
         let mut groups = CaptureGroups::default();
-        groups.or_take(test(&self.tool, |name| name.find(tool))?);
-        groups.or_take(test(&self.matches, |pattern| pattern.find(&answer.text))?);
-        groups.or_take(test(&self.status, |status| status.is(answer.status).then(CaptureGroups::default))?);
+        groups.or_replace_with(test(&self.tool, |name| name.find(tool))?);
+        groups.or_replace_with(test(&self.matches, |pattern| pattern.find(&answer.text))?);
+        groups.or_replace_with(test(&self.status, |status| status.is(answer.status).then(CaptureGroups::default))?);
         Some(groups)
     }
 }
 
-/// How a tool call went.
+/// The status of a tool call.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum StatusCondition {
@@ -169,12 +169,12 @@ fn test<T>(condition: &Option<T>, holds: impl FnOnce(&T) -> Option<CaptureGroups
 
 fn said_texts(request: &ModelRequest) -> impl Iterator<Item = &str> {
     request.messages.iter().flat_map(|message| match message {
-        ModelMessage::Assistant { content } => content.iter().filter_map(words).collect(),
+        ModelMessage::Assistant { content } => content.iter().filter_map(text_of_block).collect(),
         ModelMessage::User { .. } | ModelMessage::Answers { .. } => Vec::new(),
     })
 }
 
-fn words(block: &ContentBlock) -> Option<&str> {
+fn text_of_block(block: &ContentBlock) -> Option<&str> {
     match block {
         ContentBlock::Text { text } => Some(text),
         ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
@@ -188,14 +188,14 @@ fn all_texts(request: &ModelRequest) -> impl Iterator<Item = &str> {
 fn texts(message: &ModelMessage) -> Vec<&str> {
     match message {
         ModelMessage::User { parts } => parts.iter().filter_map(MessagePart::text).collect(),
-        ModelMessage::Assistant { content } => content.iter().filter_map(words_or_input).collect(),
+        ModelMessage::Assistant { content } => content.iter().filter_map(text_or_input).collect(),
         ModelMessage::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.as_str()).collect(),
     }
 }
 
-fn words_or_input(block: &ContentBlock) -> Option<&str> {
+fn text_or_input(block: &ContentBlock) -> Option<&str> {
     match block {
         ContentBlock::Call(call) => Some(&call.input),
-        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => words(block),
+        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => text_of_block(block),
     }
 }

@@ -20,7 +20,7 @@ pub enum ScriptError {
     TooLarge {
         /// The file.
         file: String,
-        /// Most bytes a script may have.
+        /// Maximum bytes of a script.
         max: usize,
     },
     /// The file is not a script.
@@ -44,21 +44,21 @@ impl ScriptError {
     }
 }
 
-/// What is wrong, in the words of someone who writes YAML rather than Rust.
+/// The error in terms of YAML rather than Rust.
 fn message(error: &YamlError) -> String {
     match error {
         YamlError::AliasError { error, .. } | YamlError::WithSnippet { error, .. } => message(error),
         YamlError::Eof { .. } => "the file is empty; a script starts with `version: 1`".into(),
         YamlError::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
-        YamlError::SerdeUnknownVariant { variant, expected, .. } => unknown("word", variant, expected),
+        YamlError::SerdeUnknownVariant { variant, expected, .. } => unknown("value", variant, expected),
         YamlError::SerdeMissingField { field, .. } => format!("the key `{field}` is missing; add it"),
         YamlError::NullIntoString { .. } => "the value is missing; write it, or remove the key".into(),
-        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` is here twice; remove one"),
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("duplicate key `{key}`; remove one"),
         YamlError::Budget { .. }
         | YamlError::AliasReplayLimitExceeded { .. }
         | YamlError::AliasExpansionLimitExceeded { .. }
         | YamlError::AliasReplayStackDepthExceeded { .. } => {
-            "the file is too deeply nested, or its aliases make too much of it; write it more plainly".into()
+            "the file is too deeply nested, or its aliases expand too far; simplify it".into()
         }
         other => UserMessageFormatter.format_message(other).into_owned(),
     }
@@ -68,7 +68,7 @@ fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     format!("unknown {what} `{word}`; known here: {}", known.join(", "))
 }
 
-/// The file's own characters must not control the terminal that an error is shown on.
+/// Replaces control characters, so that the file cannot control the terminal that shows the error.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! Usage of a scripted answer: four bytes to the token, so that budgets have something to count.
+//! Estimates the usage of a scripted answer: four bytes per token, so that budgets have something to count.
 
 use protocol::{ContentBlock, Usage};
 
@@ -19,7 +19,7 @@ fn request_bytes(request: &ModelRequest) -> usize {
     request.system.len() + tools + request.messages.fold(|bytes: &MessageBytes| bytes.0)
 }
 
-/// How many bytes all messages have.
+/// The bytes of all messages.
 #[derive(Default)]
 struct MessageBytes(usize);
 

@@ -1,4 +1,4 @@
-//! Scripted failures, one per class that the runtime tells apart.
+//! Scripted failures, one per class that the runtime distinguishes.
 
 use std::time::Duration;
 
@@ -31,23 +31,23 @@ enum ScriptFault {
 }
 
 impl ScriptFailure {
-    /// The error as a model would report it.
+    /// The error as a model reports it.
     pub(super) fn error(&self, scope: &mut TemplateScope<'_>) -> Result<ModelError, AnswerTooLong> {
-        let (fault, standard) = match self.fault {
-            ScriptFault::Transient => (ModelFault::Transient, "the script fails here for a moment"),
+        let (fault, default) = match self.fault {
+            ScriptFault::Transient => (ModelFault::Transient, "the script fails here temporarily"),
             ScriptFault::RetryAfter(after) => {
                 let millis = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-                (ModelFault::RetryAfter { millis }, "the script asks to try again later")
+                (ModelFault::RetryAfter { millis }, "the script asks for a retry later")
             }
             ScriptFault::QuotaFor(after) => {
                 (ModelFault::QuotaUntil { until_at: scope.request.at.plus(after) }, "the script's quota is used up")
             }
             ScriptFault::Auth => (ModelFault::Auth, "the script refuses the key"),
-            ScriptFault::Terminal => (ModelFault::Terminal, "the script fails here for good"),
+            ScriptFault::Terminal => (ModelFault::Terminal, "the script fails here permanently"),
         };
         let message = match &self.message {
             Some(template) => template.fill(scope)?,
-            None => standard.to_owned(),
+            None => default.to_owned(),
         };
         Ok(ModelError::new(fault, message))
     }
@@ -63,17 +63,17 @@ impl ScriptFailure {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Fail")]
 struct FailForm {
-    /// In which way it fails.
+    /// The kind of failure.
     class: FaultClass,
     /// With `retry-after` and `quota-until`: how long, counted from the request.
     #[serde(default, deserialize_with = "given")]
     after: Option<ScriptDuration>,
-    /// What the error says.
+    /// The error message.
     #[serde(default, deserialize_with = "given")]
     message: Option<Template>,
 }
 
-/// In which way a model fails; it decides what the runtime does next.
+/// The kind of failure; it decides what the runtime does next.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum FaultClass {
@@ -92,13 +92,13 @@ impl TryFrom<FailForm> for ScriptFailure {
             (FaultClass::RetryAfter, Some(ScriptDuration(after))) => ScriptFault::RetryAfter(after),
             (FaultClass::QuotaUntil, Some(ScriptDuration(after))) => ScriptFault::QuotaFor(after),
             (FaultClass::RetryAfter | FaultClass::QuotaUntil, None) => {
-                return Err("this class needs a time; add `after: 2s`");
+                return Err("this class needs a duration; add `after: 2s`");
             }
             (FaultClass::Transient, None) => ScriptFault::Transient,
             (FaultClass::Auth, None) => ScriptFault::Auth,
             (FaultClass::Terminal, None) => ScriptFault::Terminal,
             (FaultClass::Transient | FaultClass::Auth | FaultClass::Terminal, Some(_)) => {
-                return Err("this class knows no time; remove `after`, or use retry-after or quota-until");
+                return Err("this class has no duration; remove `after`, or use retry-after or quota-until");
             }
         };
         Ok(ScriptFailure { fault, message: form.message })

@@ -1,4 +1,4 @@
-//! The script file: its form, its limits, and its JSON Schema.
+//! The script file: its format, its limits, and its JSON Schema.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,12 +17,12 @@ use super::answer::ScriptAnswer;
 use super::given::{given, without_null};
 use super::rule::ScriptRule;
 
-/// Most bytes a script may have.
+/// Maximum bytes of a script.
 const MAX_BYTES: usize = 1 << 20;
-/// Most rules a script may have, turns of the short form included.
+/// Maximum rules of a script, turns of the short form included.
 const MAX_RULES: usize = 1000;
 
-/// The rules of a file, in the order in which they are tried, and what its tokens cost.
+/// The rules of a file, in order, and the price of its tokens.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "FileForm")]
 pub(super) struct ScriptRules {
@@ -31,7 +31,7 @@ pub(super) struct ScriptRules {
 }
 
 impl ScriptRules {
-    /// Reads the rules out of `text`; errors call it `file`.
+    /// Parses the rules in `text`; errors call it `file`.
     pub(super) fn parse(text: &str, file: &str) -> Result<ScriptRules, ScriptError> {
         if text.len() > MAX_BYTES {
             return Err(ScriptError::TooLarge { file: file.into(), max: MAX_BYTES });
@@ -40,13 +40,13 @@ impl ScriptRules {
     }
 }
 
-/// Reads the text of a script, never more than it may have.
+/// Reads the text of a script, up to the limit.
 pub(super) fn read(path: &Path) -> Result<String, ScriptError> {
     let file = || path.display().to_string();
     let failed = |source| ScriptError::Read { file: file(), source };
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(failed)?;
-    // Before the bytes are taken for text: the last character of a larger file may be cut.
+    // Before the bytes are decoded: the last character of a larger file may be cut.
     if bytes.len() > MAX_BYTES {
         return Err(ScriptError::TooLarge { file: file(), max: MAX_BYTES });
     }
@@ -91,9 +91,9 @@ struct FileForm {
     version: ScriptVersion,
     /// What the script is for.
     #[serde(default, deserialize_with = "given")]
-    #[expect(dead_code, reason = "for people only")]
+    #[expect(dead_code, reason = "for readers only")]
     about: Option<String>,
-    /// What its tokens are counted as, in US dollars for a million of them; nothing when left out.
+    /// The price of its tokens, in US dollars per million; no price when left out.
     #[serde(default, deserialize_with = "given")]
     price: Option<PriceForm>,
     /// The rules; the first one whose conditions hold answers.
@@ -121,7 +121,7 @@ impl TryFrom<u32> for ScriptVersion {
     }
 }
 
-/// What tokens are counted as, in US dollars for a million of them.
+/// The price of tokens, in US dollars per million.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PriceForm {
@@ -131,7 +131,7 @@ struct PriceForm {
     output: f64,
 }
 
-/// The most that a million tokens may cost, in US dollars.
+/// Maximum price of a million tokens, in US dollars.
 const MAX_PRICE_USD: f64 = 100_000.0;
 
 impl PriceForm {
@@ -157,7 +157,7 @@ impl TryFrom<Vec<ScriptAnswer>> for AgentAnswers {
 
     fn try_from(answers: Vec<ScriptAnswer>) -> Result<AgentAnswers, &'static str> {
         if answers.iter().any(|answer| answer.highest_group() > 0) {
-            return Err("an answer by turn has no conditions that capture; use a rule with `when`");
+            return Err("answers by turn have no capture groups; use a rule with `when`");
         }
         Ok(AgentAnswers(answers))
     }

@@ -4,12 +4,12 @@ use schemars::Schema;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Reads the value of a key that was written.
+/// Reads the value of a key that is present.
 pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// Takes `null` out of a schema that was derived from an `Option`.
+/// Removes `null` from a schema derived from an `Option`.
 pub fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|word| word != "null");

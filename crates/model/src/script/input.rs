@@ -1,4 +1,4 @@
-//! A tool call's arguments: any YAML value, with templates in its texts.
+//! A tool call's arguments: any YAML value, with templates in its strings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 use super::scope::{AnswerTooLong, TemplateScope};
 use super::template::Template;
 
-/// A value that becomes JSON in the order in which it was written.
+/// A value that becomes JSON, with its fields in their original order.
 #[derive(Debug, Clone)]
 pub(super) enum InputTemplate {
     Fixed(Value),
@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for InputTemplate {
             type Value = InputTemplate;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value that JSON knows")
+                f.write_str("any JSON value")
             }
 
             fn visit_bool<E>(self, value: bool) -> Result<InputTemplate, E> {

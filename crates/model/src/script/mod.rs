@@ -1,7 +1,7 @@
 //! `script`: a deterministic model read from a YAML file.
 //!
-//! An answer depends on nothing but the file and the request, so a resumed session goes on as if
-//! it had never stopped, and a test sees the same run every time.
+//! An answer depends only on the file and the request, so a resumed session continues as if it had never stopped, and a
+//! test sees the same run every time.
 
 mod answer;
 mod conditions;

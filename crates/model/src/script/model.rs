@@ -26,7 +26,7 @@ impl ScriptModel {
         ScriptModel::parse(&file::read(path)?, &path.display().to_string())
     }
 
-    /// Reads a script out of `text`; errors call it `file`.
+    /// Parses a script from `text`; errors call it `file`.
     pub fn parse(text: &str, file: &str) -> Result<ScriptModel, ScriptError> {
         let rules = ScriptRules::parse(text, file)?;
         let short = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
@@ -34,7 +34,7 @@ impl ScriptModel {
         Ok(ScriptModel { name: format!("script/{short}"), file: file.into(), rules, facts })
     }
 
-    /// How the answer to `request` will end, and what it will count as; none when it will not be complete.
+    /// The stop reason and usage of the answer to `request`; none when it will not be complete.
     pub fn ending(&self, request: &ModelRequest) -> Option<(StopReason, Usage)> {
         match self.plan(request).ok()?.pop_back()? {
             ScriptAction::Send(Delta::Done { stop, usage, .. }) => Some((stop, usage)),

@@ -4,22 +4,22 @@ use regex::{Captures, Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Most bytes a compiled expression may take.
+/// Maximum bytes of a compiled expression.
 const MAX_COMPILED: usize = 512 << 10;
 
-/// A regular expression that is looked for anywhere in a text.
+/// A regular expression that may match anywhere in a text.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("format" = "regex"))]
 pub(super) struct TextRegex(Regex);
 
 impl TextRegex {
-    /// The groups of the first place where `text` matches.
+    /// The groups of the first match in `text`.
     pub(super) fn find(&self, text: &str) -> Option<CaptureGroups> {
         self.0.captures(text).map(CaptureGroups::from)
     }
 
-    /// How many groups it has.
+    /// The number of groups.
     pub(super) fn groups(&self) -> usize {
         self.0.captures_len() - 1
     }
@@ -33,14 +33,14 @@ impl TryFrom<String> for TextRegex {
     }
 }
 
-/// A regular expression that a name must match from its first to its last character.
+/// A regular expression that must match a whole name.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("format" = "regex"))]
 pub(super) struct NameRegex(TextRegex);
 
 impl NameRegex {
-    /// A pattern that only `name` itself matches.
+    /// A pattern that matches only `name`.
     pub(super) fn exactly(name: &str) -> Result<NameRegex, RegexError> {
         NameRegex::try_from(regex::escape(name))
     }
@@ -50,7 +50,7 @@ impl NameRegex {
         self.0.find(name)
     }
 
-    /// How many groups it has.
+    /// The number of groups.
     pub(super) fn groups(&self) -> usize {
         self.0.groups()
     }
@@ -60,7 +60,7 @@ impl TryFrom<String> for NameRegex {
     type Error = RegexError;
 
     fn try_from(expression: String) -> Result<NameRegex, RegexError> {
-        // Compiled alone first: `a)(b` must not become valid by being wrapped.
+        // Compiled alone first: `a)(b` must not become valid by wrapping.
         compile(&expression)?;
         compile(&format!("^(?:{expression})$")).map(TextRegex).map(NameRegex)
     }
@@ -69,7 +69,7 @@ impl TryFrom<String> for NameRegex {
 fn compile(expression: &str) -> Result<Regex, RegexError> {
     RegexBuilder::new(expression).size_limit(MAX_COMPILED).build().map_err(|error| RegexError {
         expression: expression.into(),
-        // The crate draws a picture of several lines; its last line says what is wrong.
+        // The crate's message quotes the pattern over several lines; the last line names the error.
         why: error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").into(),
     })
 }
@@ -82,7 +82,7 @@ pub(super) struct RegexError {
     why: String,
 }
 
-/// What the groups of a match captured; a group that took no part is empty.
+/// The groups of a match; a group that took no part is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CaptureGroups(Vec<String>);
 
@@ -92,8 +92,8 @@ impl CaptureGroups {
         number.checked_sub(1).and_then(|index| self.0.get(index)).map_or("", String::as_str)
     }
 
-    /// Takes `other` over unless these captured something themselves.
-    pub(super) fn or_take(&mut self, other: CaptureGroups) {
+    /// Replaces these by `other` unless they captured something.
+    pub(super) fn or_replace_with(&mut self, other: CaptureGroups) {
         if self.0.is_empty() {
             *self = other;
         }

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use super::answer::ScriptPlan;
 use crate::{Delta, Deltas, ModelError};
 
-/// One thing a script does.
+/// One action of a script.
 #[derive(Debug)]
 pub(super) enum ScriptAction {
     Send(Delta),
@@ -18,14 +18,14 @@ pub(super) enum ScriptAction {
     Hang,
 }
 
-/// How fast a text drips: so many characters at a time, each time after a while.
+/// How fast a text drips: `size` characters at a time, each after the time `every`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DripPace {
     pub(super) every: Duration,
     pub(super) size: usize,
 }
 
-/// Performs `plan`, act by act, as fast as it is read.
+/// Performs the actions of `plan`, as fast as the stream is read.
 pub(super) fn play(plan: ScriptPlan) -> Deltas {
     stream::unfold(plan, next).boxed()
 }

@@ -1,6 +1,6 @@
-//! Rules: conditions with the answer to give when they hold.
+//! Rules: conditions and the answer to give when they hold.
 //!
-//! Every group that an answer refers to is one that its conditions capture.
+//! An answer may only refer to groups that its conditions capture.
 
 use protocol::Usage;
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use super::pattern::RegexError;
 use super::scope::{AnswerTooLong, TemplateScope};
 use crate::ModelRequest;
 
-/// Conditions with what to do when they hold: either `answer` or `fail`.
+/// Conditions and an action when they hold: either `answer` or `fail`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "RuleForm")]
 #[schemars(with = "RuleForm")]
@@ -30,14 +30,14 @@ impl ScriptRule {
         Ok(ScriptRule { when: RuleConditions::turn_of(agent, turn)?, answer, usage: None })
     }
 
-    /// What it does about `request`, when its conditions hold.
+    /// The actions for `request`, when its conditions hold.
     pub(super) fn plan(&self, request: &ModelRequest, model: &str) -> Option<Result<ScriptPlan, AnswerTooLong>> {
         let groups = self.when.holds(request)?;
         Some(self.answer.plan(&mut TemplateScope::new(request, groups), self.usage, model))
     }
 }
 
-/// Conditions with what to do when they hold: either `answer` or `fail`.
+/// Conditions and an action when they hold: either `answer` or `fail`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Rule", extend("oneOf" = [{ "required": ["answer"] }, { "required": ["fail"] }]))]
@@ -51,7 +51,7 @@ struct RuleForm {
     /// A failure instead of an answer.
     #[serde(default, deserialize_with = "given")]
     fail: Option<ScriptFailure>,
-    /// What the answer uses; estimated unless given.
+    /// The tokens that the answer uses; estimated unless given.
     #[serde(default, deserialize_with = "given")]
     usage: Option<UsageForm>,
 }
@@ -61,7 +61,7 @@ struct RuleForm {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Usage")]
 struct UsageForm {
-    /// Input tokens that no cache held.
+    /// Input tokens not read from a cache.
     input: u64,
     /// Output tokens.
     output: u64,

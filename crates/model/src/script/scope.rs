@@ -1,11 +1,11 @@
-//! What a rule's answer may refer to, and how much it may grow to.
+//! The values that a rule's answer can refer to, and its size limit.
 
 use protocol::{CallId, ContentBlock, ToolResult};
 
 use super::pattern::CaptureGroups;
 use crate::{ModelMessage, ModelReply, ModelRequest};
 
-/// The request a rule answers, what its conditions captured, and the room left in the answer.
+/// The request, the groups captured by the conditions, and the bytes left in the answer.
 #[derive(Debug)]
 pub(super) struct TemplateScope<'a> {
     pub(super) request: &'a ModelRequest,
@@ -18,22 +18,22 @@ impl<'a> TemplateScope<'a> {
         TemplateScope { request, groups, remaining_bytes: ModelReply::MAX_BYTES }
     }
 
-    /// Counts `bytes` of the answer.
+    /// Counts `bytes` towards the limit.
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), AnswerTooLong> {
         self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).ok_or(AnswerTooLong)?;
         Ok(())
     }
 }
 
-/// An answer grew past what an answer may have.
+/// The answer exceeds the limit.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is larger than {max} bytes", max = ModelReply::MAX_BYTES)]
 pub(super) struct AnswerTooLong;
 
-/// The newest answers, each with the name of the tool that gave it: those to the calls of the last assistant message.
+/// The results of the calls in the last assistant message, each with the name of its tool.
 pub(super) fn answers(request: &ModelRequest) -> Vec<(&str, &ToolResult)> {
-    let said = request.messages.iter().rposition(|message| matches!(message, ModelMessage::Assistant { .. }));
-    let Some((ModelMessage::Assistant { content }, after)) = said.and_then(|at| request.messages[at..].split_first())
+    let last = request.messages.iter().rposition(|message| matches!(message, ModelMessage::Assistant { .. }));
+    let Some((ModelMessage::Assistant { content }, after)) = last.and_then(|at| request.messages[at..].split_first())
     else {
         return Vec::new();
     };

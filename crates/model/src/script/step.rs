@@ -1,4 +1,4 @@
-//! The steps of an answer, as the file writes them.
+//! The steps of an answer, as written in the file.
 
 use std::num::NonZeroUsize;
 
@@ -39,7 +39,7 @@ pub(super) enum ScriptStep {
 }
 
 impl ScriptStep {
-    /// The step's word, when it ends the answer.
+    /// The step's name, if it ends the answer.
     pub(super) fn ends(&self) -> Option<&'static str> {
         match self {
             ScriptStep::Stop(_) => Some("stop"),
@@ -110,7 +110,7 @@ pub(super) struct RawCallStep {
 pub(super) struct DripStep {
     /// The time before each piece.
     pub(super) every: ScriptDuration,
-    /// How many characters a piece has.
+    /// The characters of a piece.
     pub(super) size: NonZeroUsize,
 }
 
@@ -118,9 +118,9 @@ pub(super) struct DripStep {
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ScriptStop {
-    /// It has said all.
+    /// The answer is complete.
     End,
-    /// It wants its tool calls answered.
+    /// It waits for the results of its tool calls.
     Calls,
     /// It reached the output limit.
     Length,
@@ -139,7 +139,7 @@ impl From<ScriptStop> for StopReason {
     }
 }
 
-/// The word `true`; a step that should not happen is left out.
+/// The value `true`; an unwanted step is left out instead.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(try_from = "bool")]
 #[schemars(with = "bool", extend("const" = true))]

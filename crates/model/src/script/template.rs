@@ -1,4 +1,4 @@
-//! Texts with `${…}` in them, taken apart when the file is read.
+//! Texts with `${…}` in them, parsed when the file is read.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::scope::{self, AnswerTooLong, TemplateScope};
 use crate::ModelReply;
 
-/// A text that may refer to the request with `${…}`; `$${` stands for `${`.
+/// A text that may refer to the request with `${…}`; write `$${` for `${`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]

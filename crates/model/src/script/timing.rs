@@ -1,4 +1,4 @@
-//! Lengths of time and ranges of numbers, as a script writes them.
+//! Durations and ranges of numbers, as written in a script.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-/// A length of time, such as `50ms`, `2s`, `5m` or `1h`; at most a day.
+/// A duration, such as `50ms`, `2s`, `5m` or `1h`; at most a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("pattern" = r"^[0-9]+(ms|s|m|h)$"))]
@@ -30,7 +30,7 @@ impl TryFrom<String> for ScriptDuration {
         };
         let length = number.parse::<u64>().ok().zip(millis).and_then(|(number, millis)| number.checked_mul(millis));
         let Some(length) = length.map(Duration::from_millis) else {
-            return Err(format!("`{text}` is not a length of time; write 50ms, 2s, 5m or 1h"));
+            return Err(format!("`{text}` is not a duration; write 50ms, 2s, 5m or 1h"));
         };
         if length > MAX_DURATION {
             return Err(format!("`{text}` is longer than 24h; write a shorter time"));

@@ -1,15 +1,16 @@
-//! Short digests: of a key, to tell accounts apart without showing it, and of whatever else needs a short stand-in.
+//! Short digests: of a key, to distinguish accounts without showing it, and of other texts that need a short form.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::ProviderKey;
 
-/// Eight characters that stand for `text`.
+/// An eight-character digest of `text`.
 pub(super) fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(text)[..4])
 }
 
-/// What tells an account from others.
+/// An identifier of the account.
 pub(super) fn account(key: &ProviderKey) -> String {
     match key {
         ProviderKey::Present(secret) => digest(secret.reveal()),

@@ -1,10 +1,10 @@
-//! Moments as HTTP writes them.
+//! Parses HTTP dates.
 
 use protocol::Timestamp;
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the form that servers must send.
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, the form that servers must send.
 pub(super) fn parse(text: &str) -> Option<Timestamp> {
     let (_, rest) = text.trim().split_once(", ")?;
     let mut words = rest.split(' ');

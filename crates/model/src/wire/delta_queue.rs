@@ -1,4 +1,4 @@
-//! What an answer brought so far, in the same words on every wire.
+//! The deltas of an answer, in the same form for every wire format.
 
 use std::collections::VecDeque;
 
@@ -11,21 +11,21 @@ use crate::{Delta, ModelReply};
 /// Why a stream of events is not an answer.
 #[derive(Debug)]
 pub(super) enum StreamError {
-    /// An event makes no sense.
+    /// An event is malformed.
     Malformed(String),
-    /// The provider says that something went wrong.
+    /// The provider reports an error.
     Reported(Value),
-    /// It is too much.
+    /// It exceeds the limit.
     TooLarge,
     /// It ended before the answer did.
     Cut,
 }
 
-/// The deltas of an answer, and what its end will say.
+/// The deltas of an answer, and the data for its end.
 #[derive(Debug, Default)]
 pub(super) struct DeltaQueue {
     ready: VecDeque<Delta>,
-    /// The last call, whose arguments may be only the beginning of what the model meant.
+    /// The last call, whose arguments may be incomplete.
     incomplete_call: Option<ToolCallRequest>,
     has_called: bool,
     is_done: bool,
@@ -45,32 +45,32 @@ impl DeltaQueue {
         self.is_done
     }
 
-    /// Counts what a wire keeps until it is whole.
+    /// Counts bytes that a stream buffers until they are complete.
     pub(super) fn hold(&mut self, bytes: usize) -> Result<(), StreamError> {
         self.buffered_bytes = self.buffered_bytes.saturating_add(bytes);
         if self.buffered_bytes > ModelReply::MAX_BYTES { Err(StreamError::TooLarge) } else { Ok(()) }
     }
 
-    /// More words for the reader.
+    /// Adds text for the reader.
     pub(super) fn text(&mut self, text: String) {
         if !text.is_empty() {
             self.push(Delta::Text(text));
         }
     }
 
-    /// More of the model's reasoning.
+    /// Adds reasoning.
     pub(super) fn thinking(&mut self, text: String) {
         if !text.is_empty() {
             self.push(Delta::Thinking(text));
         }
     }
 
-    /// Something that must go back as it is.
+    /// Adds data that must be sent back unchanged.
     pub(super) fn opaque(&mut self, wire: &str, json: String) {
         self.push(Delta::Opaque { provider: wire.into(), json });
     }
 
-    /// A call whose arguments have ended.
+    /// Adds a call whose arguments have ended.
     pub(super) fn call(&mut self, id: String, tool: String, input: String) {
         self.flush_call();
         let is_whole = verbatim::is_object(&input);
@@ -82,10 +82,10 @@ impl DeltaQueue {
         }
     }
 
-    /// The answer is complete. `asked` is the model that was asked, in case the provider did not name it.
+    /// Ends the answer. `requested` is the requested model, in case the provider did not name it.
     ///
-    /// At the length limit a call without whole arguments is dropped, since it must not run.
-    pub(super) fn done(&mut self, stop: StopReason, asked: &str) {
+    /// At the length limit a call with incomplete arguments is dropped, since it must not run.
+    pub(super) fn done(&mut self, stop: StopReason, requested: &str) {
         match stop {
             StopReason::Length => self.incomplete_call = None,
             StopReason::End | StopReason::Calls | StopReason::Refusal => self.flush_call(),
@@ -96,9 +96,9 @@ impl DeltaQueue {
             (StopReason::Length | StopReason::Refusal, _) => stop,
         };
         if self.usage.is_none() {
-            tracing::warn!(model = asked, "the provider did not say how many tokens the answer used");
+            tracing::warn!(model = requested, "the provider did not report the tokens of the answer");
         }
-        let model = self.model.take().filter(|model| !model.is_empty()).unwrap_or_else(|| asked.to_owned());
+        let model = self.model.take().filter(|model| !model.is_empty()).unwrap_or_else(|| requested.to_owned());
         self.push(Delta::Done { stop, usage: self.usage.unwrap_or_default(), model });
         self.is_done = true;
     }
@@ -109,7 +109,8 @@ impl DeltaQueue {
         self.ready.push_back(delta);
     }
 
-    /// What follows shows that the last call had ended, whatever its arguments are. None at all are an empty object.
+    /// Queues the last call: the next delta shows that it had ended, whatever its arguments are. Missing arguments are
+    /// an empty object.
     fn flush_call(&mut self) {
         let Some(mut call) = self.incomplete_call.take() else { return };
         if call.input.trim().is_empty() {

@@ -1,13 +1,13 @@
-//! The place a remote model is asked at, as messages to people name it.
+//! The endpoint of a remote model, and quoting of its messages.
 
 use net::Secret;
 
 use crate::{Provider, ProviderKey};
 
-/// Keys of fewer bytes are hidden as whole words only.
+/// Shorter keys are hidden as whole words only.
 const SHORT: usize = 8;
 
-/// Who is asked, and what may not show in what they answer.
+/// A provider and model, with the secrets to hide in its messages.
 #[derive(Debug, Clone)]
 pub(super) struct ModelEndpoint {
     /// The provider's name.
@@ -19,22 +19,22 @@ pub(super) struct ModelEndpoint {
 }
 
 impl ModelEndpoint {
-    /// A provider's words, fit to be shown: without the key, without control characters, and not too many.
-    pub(super) fn quote(&self, words: &str) -> String {
+    /// A provider's message, fit for display: without the key, without control characters, and clipped.
+    pub(super) fn quote(&self, text: &str) -> String {
         const MOST: usize = 300;
         let key = match &self.config.key {
             ProviderKey::Present(secret) => Some(secret),
             ProviderKey::NotNeeded | ProviderKey::Missing { .. } => None,
         };
         let secrets = key.into_iter().chain(self.config.extra.headers.iter().map(|(_, value)| value));
-        let hide = |words: String, secret: &Secret| match secret.reveal() {
-            "" => words,
-            // A short one would be found inside of words that have nothing to do with it.
-            hidden if hidden.len() < SHORT => hide_word(&words, hidden),
-            hidden => words.replace(hidden, "[key]"),
+        let hide = |text: String, secret: &Secret| match secret.reveal() {
+            "" => text,
+            // A short key would also match inside unrelated words.
+            hidden if hidden.len() < SHORT => hide_word(&text, hidden),
+            hidden => text.replace(hidden, "[key]"),
         };
-        let words = secrets.fold(words.to_owned(), hide);
-        let shown: String = words.split_whitespace().flat_map(|word| [word, " "]).collect();
+        let text = secrets.fold(text.to_owned(), hide);
+        let shown: String = text.split_whitespace().flat_map(|word| [word, " "]).collect();
         let shown = shown.trim_end().chars().filter(|c| !c.is_control());
         let mut clipped: String = shown.clone().take(MOST).collect();
         if shown.count() > MOST {
@@ -44,7 +44,7 @@ impl ModelEndpoint {
     }
 }
 
-/// The text with every place hidden where this stands as a word of its own.
+/// The text with `hidden` replaced where it is a whole word.
 fn hide_word(text: &str, hidden: &str) -> String {
     let (mut shown, mut from) = (String::new(), 0);
     for (at, _) in text.match_indices(hidden) {

@@ -1,6 +1,6 @@
-//! The words by which providers tell one error from another.
+//! Phrases that identify the errors of providers.
 
-/// The conversation is longer than the model takes.
+/// The conversation exceeds the model's context.
 pub(super) const TOO_LONG: [&str; 11] = [
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -15,7 +15,7 @@ pub(super) const TOO_LONG: [&str; 11] = [
     "model_context_window_exceeded",
 ];
 
-/// Somebody has to pay first.
+/// The account needs credit.
 pub(super) const BILLING: [&str; 5] = [
     "insufficient_quota",
     "billing_error",
@@ -28,13 +28,13 @@ pub(super) const BILLING: [&str; 5] = [
 pub(super) const AUTH: [&str; 4] =
     ["authentication_error", "permission_error", "invalid_api_key", "invalid_authentication"];
 
-/// It was asked too often.
+/// The rate limit is exceeded.
 pub(super) const RATE: [&str; 2] = ["rate_limit_error", "rate_limit_exceeded"];
 
-/// It cannot serve anybody for now.
+/// The server is overloaded.
 pub(super) const OVERLOADED: [&str; 3] = ["overloaded_error", "server_overloaded", "service_unavailable"];
 
-/// It will not work another time either.
+/// A retry would fail too.
 pub(super) const TERMINAL: [&str; 9] = [
     "invalid_request_error",
     "not_found_error",

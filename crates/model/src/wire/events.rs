@@ -1,4 +1,4 @@
-//! Reading events: what all wires share, and the choice between them.
+//! Reads events: the code shared by all wire formats, and the choice between them.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::delta_queue::{DeltaQueue, StreamError};
 use super::{anthropic, chat, responses};
 use crate::WireFormat;
 
-/// An answer while it arrives, on any wire.
+/// An answer as it arrives, in any wire format.
 #[derive(Debug)]
 pub(super) enum AnswerStream {
     Anthropic(anthropic::AnthropicStream),
@@ -19,16 +19,16 @@ pub(super) enum AnswerStream {
 }
 
 impl AnswerStream {
-    /// An answer on `wire` of the model that was asked as `asked`.
-    pub(super) fn new(wire: WireFormat, asked: &str) -> AnswerStream {
+    /// An answer in the format `wire` of the model requested as `requested`.
+    pub(super) fn new(wire: WireFormat, requested: &str) -> AnswerStream {
         match wire {
-            WireFormat::Anthropic => AnswerStream::Anthropic(anthropic::AnthropicStream::new(asked)),
-            WireFormat::Responses => AnswerStream::Responses(responses::ResponsesStream::new(asked)),
-            WireFormat::Chat => AnswerStream::Chat(chat::ChatStream::new(asked)),
+            WireFormat::Anthropic => AnswerStream::Anthropic(anthropic::AnthropicStream::new(requested)),
+            WireFormat::Responses => AnswerStream::Responses(responses::ResponsesStream::new(requested)),
+            WireFormat::Chat => AnswerStream::Chat(chat::ChatStream::new(requested)),
         }
     }
 
-    /// What has arrived.
+    /// The deltas received so far.
     pub(super) fn queue(&mut self) -> &mut DeltaQueue {
         match self {
             AnswerStream::Anthropic(stream) => stream.queue(),
@@ -37,7 +37,7 @@ impl AnswerStream {
         }
     }
 
-    /// Takes an event in.
+    /// Processes an event.
     pub(super) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         match self {
             AnswerStream::Anthropic(stream) => stream.event(event),
@@ -46,7 +46,7 @@ impl AnswerStream {
         }
     }
 
-    /// The body has ended.
+    /// Handles the end of the body.
     pub(super) fn end(&mut self) -> Result<(), StreamError> {
         match self {
             AnswerStream::Anthropic(stream) => stream.end(),
@@ -56,7 +56,7 @@ impl AnswerStream {
     }
 }
 
-/// The kind of an event: its data says it, or else its name.
+/// The type of an event: from its data, or else its name.
 pub(super) fn event_kind(event: &ServerSentEvent) -> Result<Cow<'_, str>, StreamError> {
     #[derive(Deserialize)]
     struct TypedEvent<'a> {
@@ -67,12 +67,12 @@ pub(super) fn event_kind(event: &ServerSentEvent) -> Result<Cow<'_, str>, Stream
     Ok(typed.r#type.unwrap_or(Cow::Borrowed(&event.name)))
 }
 
-/// Reads an event's data.
+/// Parses an event's data.
 pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, StreamError> {
     serde_json::from_str(data).map_err(|error| StreamError::Malformed(error.to_string()))
 }
 
-/// What an event that reports an error says.
+/// The error that an event reports.
 pub(super) fn reported_error(data: &str) -> StreamError {
     match serde_json::from_str(data) {
         Ok(error) => StreamError::Reported(error),

@@ -1,4 +1,4 @@
-//! One request and its answer, piece by piece.
+//! Sends one request and reads its answer piece by piece.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,40 +20,32 @@ pub(super) struct OutgoingRequest {
     pub(super) client: net::HttpClient,
     pub(super) post: PostRequest,
     pub(super) endpoint: Arc<ModelEndpoint>,
-    /// When it is asked.
+    /// The time of the request.
     pub(super) at: Timestamp,
 }
 
 impl OutgoingRequest {
-    /// Asks, and gives what comes.
+    /// Sends the request and returns the stream of its answer.
     pub(super) fn ask(self) -> Deltas {
         stream::unfold(ExchangeState::Ask(Box::new(self)), ExchangeState::next).boxed()
     }
 
     async fn send(self) -> Result<AnswerReader, ModelError> {
-        let OutgoingRequest { client, post, endpoint: place, at } = self;
-        let answer = client.post(post).await.map_err(|error| fault::from_net(&place, &error))?;
+        let OutgoingRequest { client, post, endpoint, at } = self;
+        let answer = client.post(post).await.map_err(|error| fault::from_net(&endpoint, &error))?;
         if !answer.is_success() {
-            return Err(fault::from_response(&place, answer, at).await);
+            return Err(fault::from_response(&endpoint, answer, at).await);
         }
         let kind = answer.header("content-type").unwrap_or_default();
         if kind.starts_with("text/html") || kind.starts_with("application/json") {
-            return Err(fault::from_unexpected_body(&place, answer, at).await.after_start());
+            return Err(fault::from_unexpected_body(&endpoint, answer, at).await.after_start());
         }
-        let stream = AnswerStream::new(place.config.wire, &place.model);
-        Ok(AnswerReader {
-            answer,
-            decoder: sse::SseDecoder::default(),
-            stream,
-            bytes: 0,
-            failure: None,
-            endpoint: place,
-            at,
-        })
+        let stream = AnswerStream::new(endpoint.config.wire, &endpoint.model);
+        Ok(AnswerReader { answer, decoder: sse::SseDecoder::default(), stream, bytes: 0, failure: None, endpoint, at })
     }
 }
 
-/// Where an exchange stands.
+/// The state of an exchange.
 enum ExchangeState {
     Ask(Box<OutgoingRequest>),
     Read(Box<AnswerReader>),
@@ -63,7 +55,7 @@ enum ExchangeState {
 impl ExchangeState {
     async fn next(self) -> Option<(Result<Delta, ModelError>, ExchangeState)> {
         let mut reading = match self {
-            ExchangeState::Ask(question) => match question.send().await {
+            ExchangeState::Ask(request) => match request.send().await {
                 Ok(reading) => Box::new(reading),
                 Err(error) => return Some((Err(error), ExchangeState::Ended)),
             },
@@ -84,13 +76,13 @@ struct AnswerReader {
     decoder: sse::SseDecoder,
     stream: AnswerStream,
     bytes: usize,
-    /// What went wrong, after what arrived before it.
+    /// An error to return after the deltas received before it.
     failure: Option<ModelError>,
     endpoint: Arc<ModelEndpoint>,
     at: Timestamp,
 }
 
-/// Most bytes of a body. Events are many times larger than the words in them.
+/// Maximum bytes of a body. Events are many times larger than the text in them.
 const MAX_BODY_BYTES: usize = 16 * ModelReply::MAX_BYTES;
 
 impl AnswerReader {
@@ -107,8 +99,8 @@ impl AnswerReader {
                 return Ok(None);
             }
             let chunk = self.answer.chunk().await.map_err(|error| fault::from_net(&self.endpoint, &error))?;
-            if let Err(trouble) = self.take_in(chunk) {
-                self.failure = Some(fault::from_stream_error(&self.endpoint, trouble, self.at));
+            if let Err(error) = self.take_in(chunk) {
+                self.failure = Some(fault::from_stream_error(&self.endpoint, error, self.at));
             }
         }
     }
@@ -137,7 +129,7 @@ impl AnswerReader {
         Ok(())
     }
 
-    /// Reads what may still follow a complete answer, so that the connection can be used again.
+    /// Reads the rest after a complete answer, so that the connection can be reused.
     async fn drain(&mut self) {
         const MOMENT: Duration = Duration::from_millis(20);
         const PIECES: usize = 8;
@@ -146,7 +138,7 @@ impl AnswerReader {
                 let Ok(Some(_)) = self.answer.chunk().await else { break };
             }
         };
-        // Whether it came to an end does not matter: without one the connection is closed.
+        // The result does not matter: without an end the connection is closed.
         let _ = timeout(MOMENT, end).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What went wrong at a provider, in the classes that decide what happens next.
+//! Classifies the errors of a provider; the class decides what happens next.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use super::report::ErrorReport;
 use super::{error_phrases, retry_delay};
 use crate::{ModelError, ModelReply, Provider, ProviderKey};
 
-/// Most bytes that are read of an error's body.
+/// Maximum bytes read of an error's body.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// How long an error's body is waited for; one that drips would otherwise never end.
+/// How long to wait for an error's body; a dripping one would otherwise never end.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// No answer came from the network. What a server put into the error is quoted like its other words.
-pub(super) fn from_net(place: &ModelEndpoint, error: &NetError) -> ModelError {
+/// Classifies a network error. Text from the server in it is quoted like its other messages.
+pub(super) fn from_net(endpoint: &ModelEndpoint, error: &NetError) -> ModelError {
     let fault = match error {
         NetError::Connect { problem: ConnectProblem::Untrusted(_), .. } => ModelFault::Terminal,
         NetError::Connect { .. } => ModelFault::Unreachable,
@@ -30,10 +30,10 @@ pub(super) fn from_net(place: &ModelEndpoint, error: &NetError) -> ModelError {
         | NetError::Certificates { .. }
         | NetError::Moved { .. } => ModelFault::Terminal,
     };
-    let words = ModelError::new(fault, place.quote(&error.to_string()));
+    let classified = ModelError::new(fault, endpoint.quote(&error.to_string()));
     match error {
-        // It has the whole question and may be at work on it.
-        NetError::FirstByte { .. } => words.after_start(),
+        // The server has the whole request and may be working on it.
+        NetError::FirstByte { .. } => classified.after_start(),
         NetError::Url { .. }
         | NetError::Header { .. }
         | NetError::Proxy { .. }
@@ -41,69 +41,69 @@ pub(super) fn from_net(place: &ModelEndpoint, error: &NetError) -> ModelError {
         | NetError::Connect { .. }
         | NetError::Idle { .. }
         | NetError::Moved { .. }
-        | NetError::ConnectionLost { .. } => words,
+        | NetError::ConnectionLost { .. } => classified,
     }
 }
 
-/// The provider answered with an error to a request of the moment `at`.
-pub(super) async fn from_response(place: &ModelEndpoint, answer: HttpResponse, at: Timestamp) -> ModelError {
+/// Classifies an error response to a request sent at `at`.
+pub(super) async fn from_response(endpoint: &ModelEndpoint, answer: HttpResponse, at: Timestamp) -> ModelError {
     let status = answer.status();
     let pause = retry_delay::read(&answer, at);
     let body = answer.excerpt(MAX_ERROR_BYTES, ERROR_BODY_TIMEOUT).await;
     let report = ErrorReport::from_body(&body, at);
-    classify(place, Some(status), pause, &report)
+    classify(endpoint, Some(status), pause, &report)
 }
 
-/// The provider answered well, but with a page or a whole object instead of a stream.
-pub(super) async fn from_unexpected_body(place: &ModelEndpoint, answer: HttpResponse, at: Timestamp) -> ModelError {
+/// Classifies a successful response that is a page or a whole object instead of a stream.
+pub(super) async fn from_unexpected_body(endpoint: &ModelEndpoint, answer: HttpResponse, at: Timestamp) -> ModelError {
     let kind = answer.header("content-type").unwrap_or_default().to_owned();
     let body = answer.excerpt(MAX_ERROR_BYTES, ERROR_BODY_TIMEOUT).await;
     match serde_json::from_str::<Value>(&body) {
-        Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => from_report(place, &value, at),
+        Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => from_report(endpoint, &value, at),
         Ok(_) | Err(_) => {
-            let ModelEndpoint { provider, config: Provider { base_url, .. }, .. } = place;
-            let message = format!("{provider} answered with {}, not with a stream of events", place.quote(&kind));
+            let ModelEndpoint { provider, config: Provider { base_url, .. }, .. } = endpoint;
+            let message = format!("{provider} answered with {}, not with a stream of events", endpoint.quote(&kind));
             ModelError::new(ModelFault::Terminal, message).with_hint(format!("check the address {base_url}"))
         }
     }
 }
 
-/// The provider's answer is not a stream of events, or a broken one.
-pub(super) fn from_stream_error(place: &ModelEndpoint, trouble: StreamError, at: Timestamp) -> ModelError {
-    let ModelEndpoint { provider, model, .. } = place;
-    match trouble {
-        StreamError::Reported(value) => from_report(place, &value, at),
+/// Classifies an answer that is not a stream of events, or a broken one.
+pub(super) fn from_stream_error(endpoint: &ModelEndpoint, error: StreamError, at: Timestamp) -> ModelError {
+    let ModelEndpoint { provider, model, .. } = endpoint;
+    match error {
+        StreamError::Reported(value) => from_report(endpoint, &value, at),
         StreamError::Malformed(why) => {
-            let message = format!("{provider} sent what is not an answer of {model}: {}", place.quote(&why));
+            let message = format!("{provider} sent an invalid answer of {model}: {}", endpoint.quote(&why));
             ModelError::new(ModelFault::Transient, message)
         }
         StreamError::TooLarge => {
             let message = format!("the answer of {model} is larger than {} bytes", ModelReply::MAX_BYTES);
             ModelError::new(ModelFault::Terminal, message)
         }
-        StreamError::Cut => ModelError::new(ModelFault::Transient, format!("{provider} cut the answer of {model} off")),
+        StreamError::Cut => ModelError::new(ModelFault::Transient, format!("{provider} cut off the answer of {model}")),
     }
 }
 
-/// The provider reports an error inside of an answer.
-pub(super) fn from_report(place: &ModelEndpoint, value: &Value, at: Timestamp) -> ModelError {
+/// Classifies an error reported inside an answer.
+pub(super) fn from_report(endpoint: &ModelEndpoint, value: &Value, at: Timestamp) -> ModelError {
     let report = ErrorReport::from_value(value, at);
-    classify(place, report.status, retry_delay::NONE, &report)
+    classify(endpoint, report.status, retry_delay::NONE, &report)
 }
 
 fn classify(
-    place: &ModelEndpoint,
+    endpoint: &ModelEndpoint,
     status: Option<u16>,
     pause: retry_delay::RetryDelay,
     report: &ErrorReport,
 ) -> ModelError {
-    let ModelEndpoint { provider, model, .. } = place;
+    let ModelEndpoint { provider, model, .. } = endpoint;
     let number = status.map(|status| format!(" {status}")).unwrap_or_default();
-    let message = match place.quote(&report.message) {
-        words if words.is_empty() => format!("{provider} answered{number} for {model}, without a word"),
-        words => format!("{provider} answered{number} for {model}: {words}"),
+    let message = match endpoint.quote(&report.message) {
+        text if text.is_empty() => format!("{provider} answered{number} for {model}, without a message"),
+        text => format!("{provider} answered{number} for {model}: {text}"),
     };
-    let (fault, hint) = fault(place, status, pause, report);
+    let (fault, hint) = fault(endpoint, status, pause, report);
     let error = ModelError::new(fault, message);
     match hint {
         Some(hint) => error.with_hint(hint),
@@ -112,12 +112,12 @@ fn classify(
 }
 
 fn fault(
-    place: &ModelEndpoint,
+    endpoint: &ModelEndpoint,
     status: Option<u16>,
     pause: retry_delay::RetryDelay,
     report: &ErrorReport,
 ) -> (ModelFault, Option<String>) {
-    let waits = pause.millis.map(|millis| ModelFault::RetryAfter { millis });
+    let retry = pause.millis.map(|millis| ModelFault::RetryAfter { millis });
     if report.mentions(&error_phrases::TOO_LONG) && status.is_none_or(|status| status < 500) {
         return (ModelFault::TooLong, None);
     }
@@ -128,13 +128,13 @@ fn fault(
         return (ModelFault::QuotaUntil { until_at }, None);
     }
     match status {
-        Some(401 | 403) => (ModelFault::Auth, Some(key_hint(place))),
-        Some(429) => (waits.unwrap_or(ModelFault::RetryAfter { millis: 0 }), None),
-        Some(404) => (ModelFault::Terminal, Some("`bosun models` lists the models that are known".into())),
-        Some(408 | 409 | 425) => (waits.unwrap_or(ModelFault::Transient), None),
-        Some(500..) => (waits.unwrap_or(ModelFault::Overloaded), None),
+        Some(401 | 403) => (ModelFault::Auth, Some(key_hint(endpoint))),
+        Some(429) => (retry.unwrap_or(ModelFault::RetryAfter { millis: 0 }), None),
+        Some(404) => (ModelFault::Terminal, Some("`bosun models` lists the known models".into())),
+        Some(408 | 409 | 425) => (retry.unwrap_or(ModelFault::Transient), None),
+        Some(500..) => (retry.unwrap_or(ModelFault::Overloaded), None),
         Some(_) => (ModelFault::Terminal, None),
-        None if report.mentions(&error_phrases::AUTH) => (ModelFault::Auth, Some(key_hint(place))),
+        None if report.mentions(&error_phrases::AUTH) => (ModelFault::Auth, Some(key_hint(endpoint))),
         None if report.mentions(&error_phrases::RATE) => (ModelFault::RetryAfter { millis: 0 }, None),
         None if report.mentions(&error_phrases::OVERLOADED) => (ModelFault::Overloaded, None),
         None if report.mentions(&error_phrases::TERMINAL) => (ModelFault::Terminal, None),
@@ -142,14 +142,14 @@ fn fault(
     }
 }
 
-fn key_hint(place: &ModelEndpoint) -> String {
-    let provider = &place.provider;
-    match &place.config.key {
+fn key_hint(endpoint: &ModelEndpoint) -> String {
+    let provider = &endpoint.provider;
+    match &endpoint.config.key {
         ProviderKey::Present(secret) => match secret.variable() {
             Some(variable) => format!("check the key in {variable}"),
             None => format!("check the key of {provider}"),
         },
         ProviderKey::Missing { variable } => format!("put the key in {variable}"),
-        ProviderKey::NotNeeded => format!("it asks for a key; name its variable as key-env in [providers.{provider}]"),
+        ProviderKey::NotNeeded => format!("it needs a key; set its variable as key-env in [providers.{provider}]"),
     }
 }

@@ -1,5 +1,5 @@
-//! Conversations as a wire writes them, kept as bytes: a request writes only the messages that are new, and what was
-//! written before it has the same bytes again.
+//! Serialised conversations, kept as bytes: a request serialises only the new messages, and the bytes of the earlier
+//! ones stay the same.
 
 use serde::Serialize;
 use serde::ser::Error;
@@ -20,7 +20,7 @@ impl JsonItems {
         }
     }
 
-    /// Adds items that another list holds.
+    /// Adds the items of another list.
     pub(super) fn append(&mut self, more: &JsonItems) {
         if !more.json.is_empty() {
             self.part();
@@ -49,8 +49,8 @@ pub(super) fn object(
         return Err(serde_json::Error::custom(failed));
     }
     let (head, tail) = (serde_json::to_vec(head)?, serde_json::to_vec(tail)?);
-    let long: usize = items.iter().map(|items| items.json.len() + 1).sum();
-    let mut body = Vec::with_capacity(head.len() + key.len() + long + tail.len() + 8);
+    let length: usize = items.iter().map(|items| items.json.len() + 1).sum();
+    let mut body = Vec::with_capacity(head.len() + key.len() + length + tail.len() + 8);
     body.extend_from_slice(head.strip_suffix(b"}").unwrap_or(&head));
     if head != b"{}" {
         body.push(b',');

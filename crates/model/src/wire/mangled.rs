@@ -1,4 +1,4 @@
-//! Answers that are damaged in every way: whatever comes, it is an answer or an error, and nothing worse.
+//! Damaged answers: any input results in an answer or an error, and nothing worse.
 
 use net::sse::{ServerSentEvent, SseDecoder};
 use proptest::collection::vec;
@@ -19,7 +19,7 @@ fn recorded(wire: WireFormat) -> &'static str {
     }
 }
 
-/// Everything that `events` make, and how it ended.
+/// The deltas of `events`, and how the answer ended.
 fn read(wire: WireFormat, events: &[ServerSentEvent]) -> (Vec<Delta>, Result<(), StreamError>) {
     let mut stream = AnswerStream::new(wire, "m");
     let take_in = |stream: &mut AnswerStream| {

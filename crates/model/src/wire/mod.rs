@@ -1,8 +1,8 @@
-//! Real models: three forms of requests and answers over one way of asking.
+//! Remote models: three wire formats over one HTTP exchange.
 //!
-//! Each wire turns our [`Request`](crate::Request) into a body and the events of an answer into deltas. A body begins
-//! with what stays the same from turn to turn, and what varies comes last, so that the request of a turn begins with
-//! the bytes of the turn before and the provider's cache holds.
+//! Each wire format converts a [`ModelRequest`](crate::ModelRequest) to a body, and the events of an answer to deltas.
+//! A body starts with the parts that stay the same from turn to turn, and the varying parts come last, so that each
+//! request starts with the bytes of the previous one and the provider's cache stays valid.
 
 mod account;
 mod anthropic;

@@ -17,19 +17,19 @@ use crate::{
     Deltas, Model, ModelError, ModelFacts, ModelListing, ModelRequest, ModelTier, Provider, ProviderKey, WireFormat,
 };
 
-/// A model that is asked over the network.
+/// A model that is reached over the network.
 #[derive(Debug)]
 pub(crate) struct RemoteModel {
     name: String,
     facts: ModelFacts,
-    /// What is known since its server was asked.
+    /// The facts after its server was asked.
     refreshed_facts: OnceLock<ModelFacts>,
     endpoint: Arc<ModelEndpoint>,
     client: net::HttpClient,
 }
 
 impl RemoteModel {
-    /// The model that `provider`, which is at `at`, calls `model`.
+    /// The model `model` of `provider`, which is configured by `at`.
     pub(crate) fn new(provider: &str, model: &str, at: Provider, client: net::HttpClient) -> RemoteModel {
         let ModelListing { price, context, max_output } = at.listing(model);
         let facts = ModelFacts {
@@ -41,17 +41,17 @@ impl RemoteModel {
             tier: if at.is_small { ModelTier::Small } else { ModelTier::Capable },
             max_concurrent_requests: at.max_concurrent_requests,
         };
-        let place = ModelEndpoint { provider: provider.to_owned(), model: model.to_owned(), config: at };
+        let endpoint = ModelEndpoint { provider: provider.to_owned(), model: model.to_owned(), config: at };
         RemoteModel {
             name: format!("{provider}/{model}"),
             facts,
             refreshed_facts: OnceLock::new(),
-            endpoint: Arc::new(place),
+            endpoint: Arc::new(endpoint),
             client,
         }
     }
 
-    /// Asks a server of the user's own how long a conversation may be, unless that is known.
+    /// Asks the user's own server for the context window, unless it is known.
     async fn probe_context_window(&self) {
         let Provider { wire, key, base_url, .. } = &self.endpoint.config;
         let is_own = *wire == WireFormat::Chat && *key == ProviderKey::NotNeeded;
@@ -63,7 +63,7 @@ impl RemoteModel {
             ContextWindow::NotReported => None,
             ContextWindow::NotReady => return,
         };
-        // Whoever asked at the same time was told the same.
+        // A concurrent probe got the same answer.
         let _set_already = self.refreshed_facts.set(ModelFacts { context, ..self.facts.clone() });
     }
 

@@ -1,16 +1,16 @@
-//! What an error's body says, in whichever of the usual forms.
+//! Parses the body of an error, in any of the usual forms.
 
 use std::time::Duration;
 
 use protocol::Timestamp;
 use serde_json::Value;
 
-/// What a provider says about an error.
+/// A provider's report of an error.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ErrorReport {
-    /// What happened, in the provider's words.
+    /// The provider's message.
     pub(super) message: String,
-    /// The status, if the report names one instead of the answer.
+    /// The status, if it is in the report instead of the response.
     pub(super) status: Option<u16>,
     /// When a used-up quota resets.
     pub(super) quota_until: Option<Timestamp>,
@@ -19,7 +19,7 @@ pub(super) struct ErrorReport {
 }
 
 impl ErrorReport {
-    /// Reads a body; one that is not JSON is itself the message.
+    /// Parses a body; a body that is not JSON is the message.
     pub(super) fn from_body(body: &str, at: Timestamp) -> ErrorReport {
         match serde_json::from_str(body) {
             Ok(value) => ErrorReport::from_value(&value, at),
@@ -27,7 +27,7 @@ impl ErrorReport {
         }
     }
 
-    /// Reads a report that is JSON.
+    /// Parses a JSON report.
     pub(super) fn from_value(value: &Value, at: Timestamp) -> ErrorReport {
         let value = inner(value);
         let text = |key: &str| value.get(key).and_then(Value::as_str);
@@ -43,21 +43,21 @@ impl ErrorReport {
         }
     }
 
-    /// Whether it speaks of one of these, in its kind or its message.
-    pub(super) fn mentions(&self, words: &[&str]) -> bool {
+    /// Whether its kind or message contains one of these phrases.
+    pub(super) fn mentions(&self, phrases: &[&str]) -> bool {
         let message = self.message.to_lowercase();
-        words.iter().any(|word| message.contains(word) || self.kinds.iter().any(|kind| kind.contains(word)))
+        phrases.iter().any(|phrase| message.contains(phrase) || self.kinds.iter().any(|kind| kind.contains(phrase)))
     }
 }
 
-/// The status that a code is, also when it is written as text.
+/// A code as a status, also when it is written as text.
 fn status(code: Option<&Value>) -> Option<u16> {
     let code = code?;
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
-/// The object that tells, inside of lists, whole responses and wrappers.
+/// The error object inside lists, whole responses and wrappers.
 fn inner(value: &Value) -> &Value {
     let value = value.get(0).unwrap_or(value);
     let value = value.get("response").unwrap_or(value);

@@ -1,4 +1,4 @@
-//! How long a provider wants to be left alone, as its headers say.
+//! Reads from the headers how long a provider asks to wait.
 
 use net::HttpResponse;
 use protocol::Timestamp;
@@ -14,13 +14,13 @@ pub(super) struct RetryDelay {
     pub(super) quota_until: Option<Timestamp>,
 }
 
-/// It did not say.
+/// No delay was given.
 pub(super) const NONE: RetryDelay = RetryDelay { millis: None, quota_until: None };
 
-/// Longer waits are not believed.
-const LONGEST: u64 = 30 * 86_400_000;
+/// Longer delays are clipped to this.
+const MAX_DELAY_MILLIS: u64 = 30 * 86_400_000;
 
-/// Reads the headers of an answer to a request of the moment `at`.
+/// Reads the headers of an answer to a request sent at `at`.
 pub(super) fn read(answer: &HttpResponse, at: Timestamp) -> RetryDelay {
     from_headers(|name| answer.header(name), at)
 }
@@ -28,7 +28,8 @@ pub(super) fn read(answer: &HttpResponse, at: Timestamp) -> RetryDelay {
 fn from_headers<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: Timestamp) -> RetryDelay {
     let millis = header("retry-after-ms").and_then(|value| number(value, 1.0));
     let seconds = || header("retry-after").and_then(|value| number(value, 1000.0));
-    let date = || header("retry-after").and_then(date::parse).map(|until| until.0.saturating_sub(at.0).min(LONGEST));
+    let date =
+        || header("retry-after").and_then(date::parse).map(|until| until.0.saturating_sub(at.0).min(MAX_DELAY_MILLIS));
     RetryDelay { millis: millis.or_else(seconds).or_else(date), quota_until: quota(header, at) }
 }
 
@@ -46,7 +47,7 @@ fn quota<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: Timestamp) ->
 )]
 fn number(text: &str, unit: f64) -> Option<u64> {
     let number: f64 = text.trim().parse().ok()?;
-    (number >= 0.0).then(|| ((number * unit).ceil() as u64).min(LONGEST))
+    (number >= 0.0).then(|| ((number * unit).ceil() as u64).min(MAX_DELAY_MILLIS))
 }
 
 #[cfg(test)]

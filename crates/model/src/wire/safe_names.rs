@@ -1,24 +1,24 @@
 //! Names and ids that every provider accepts.
 //!
-//! A conversation may have begun with another model, whose ids a provider would refuse, and with them every request
-//! that holds them.
+//! A conversation may have started with another model, whose ids a provider would reject, and with them every request
+//! that contains them.
 
 use std::borrow::Cow;
 
 use super::account::digest;
 
-/// The longest name or id that all providers take.
+/// Maximum length of a name or id that all providers accept.
 const MAX_NAME_BYTES: usize = 64;
 
-/// `name` if every provider takes it, else one that stands for it, and always the same one.
+/// `name` if every provider accepts it, else a stable replacement.
 pub(super) fn safe_name(name: &str) -> Cow<'_, str> {
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(is_fine) {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(is_safe) {
         return name.into();
     }
     let digest = digest(name);
     let kept = name.chars().take(MAX_NAME_BYTES - digest.len() - 1);
-    let mut safe: String = kept.map(|c| if is_fine(c) { c } else { '_' }).collect();
+    let mut safe: String = kept.map(|c| if is_safe(c) { c } else { '_' }).collect();
     safe.push('_');
     safe.push_str(&digest);
     safe.into()

@@ -1,4 +1,4 @@
-//! JSON that goes back to a provider as it came.
+//! JSON that is sent back to a provider unchanged.
 
 use protocol::ToolCallRequest;
 use serde_json::value::RawValue;
@@ -14,8 +14,8 @@ pub(super) fn is_object(json: &str) -> bool {
     object(json).is_some()
 }
 
-/// A call's arguments as the model wrote them. Arguments that are no object go back as an empty one on every wire,
-/// since some providers refuse a conversation that holds them; the call's answer says what was wrong.
+/// A call's arguments as the model wrote them. Arguments that are not an object are sent back as an empty one in every
+/// wire format, since some providers reject such conversations; the call's result reports the error.
 pub(super) fn arguments(call: &ToolCallRequest) -> &RawValue {
     object(&call.input).unwrap_or_else(empty)
 }

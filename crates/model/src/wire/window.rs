@@ -1,4 +1,4 @@
-//! Asks a server of local models how many tokens the context of a model has.
+//! Asks a server of local models for the context window of a model.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use net::{HttpClient, HttpResponse, HttpTimeouts, NetError, NetworkRoute, PostRe
 use serde::Deserialize;
 use serde_json::json;
 
-/// How long such a server may take.
+/// Timeout for such a server.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Most bytes of its answer.
+/// Maximum bytes of its answer.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// What a server says of a model's context.
+/// A server's answer about a model's context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContextWindow {
-    /// It has so many tokens.
+    /// Its size in tokens.
     Tokens(u64),
     /// The server does not run yet, or has not loaded the model.
     NotReady,
-    /// The server does not tell.
+    /// The server does not report it.
     NotReported,
 }
 
@@ -54,7 +54,7 @@ struct OllamaModelInfo {
     parameters: String,
 }
 
-/// Asks the server at this base URL, in the ways of llama-server and of Ollama.
+/// Asks the server at this base URL, with the requests of llama-server and of Ollama.
 pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
     let root = base_url.strip_suffix("/v1").unwrap_or(base_url);
     let client = HttpClient::new(
@@ -87,13 +87,13 @@ pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
     let shown = read(client.post(show).await).await.ok();
     match shown.and_then(|text| configured_context(&text)) {
         Some(tokens) => ContextWindow::Tokens(tokens),
-        // Once it is loaded, the server knows how much it gave it.
+        // Once it is loaded, the server knows its context.
         None if running.is_none() => ContextWindow::NotReady,
         None => ContextWindow::NotReported,
     }
 }
 
-/// The text of an answer. What is not a success is an empty text, unless it may become one.
+/// The text of an answer; empty after an error, unless a retry may succeed.
 async fn read(answer: Result<HttpResponse, NetError>) -> Result<String, ContextWindow> {
     const LOADING: u16 = 503;
     let answer = answer.map_err(|_unreached| ContextWindow::NotReady)?;
@@ -104,7 +104,7 @@ async fn read(answer: Result<HttpResponse, NetError>) -> Result<String, ContextW
     }
 }
 
-/// The context that a model's own file asks for, which it has whenever it is loaded.
+/// The context configured in a model's own file, which it has whenever it is loaded.
 fn configured_context(text: &str) -> Option<u64> {
     let OllamaModelInfo { parameters } = serde_json::from_str(text).ok()?;
     let mut lines = parameters.lines().map(str::split_whitespace);

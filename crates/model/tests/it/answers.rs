@@ -118,9 +118,9 @@ async fn an_answer_depends_on_the_request_alone() {
 #[tokio::test]
 async fn failures_carry_their_class() {
     let cases = [
-        ("{ class: transient }", ModelFault::Transient, "the script fails here for a moment"),
+        ("{ class: transient }", ModelFault::Transient, "the script fails here temporarily"),
         ("{ class: retry-after, after: 2s }", ModelFault::RetryAfter { millis: 2000 }, {
-            "the script asks to try again later"
+            "the script asks for a retry later"
         }),
         (
             "{ class: quota-until, after: 1m, message: 'no more for ${agent}' }",
@@ -128,7 +128,7 @@ async fn failures_carry_their_class() {
             "no more for main",
         ),
         ("{ class: auth }", ModelFault::Auth, "the script refuses the key"),
-        ("{ class: terminal }", ModelFault::Terminal, "the script fails here for good"),
+        ("{ class: terminal }", ModelFault::Terminal, "the script fails here permanently"),
     ];
     for (fail, fault, message) in cases {
         let whole = sent(&script(&format!("  - fail: {fail}\n")), prompt("go")).await;

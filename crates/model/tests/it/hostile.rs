@@ -12,7 +12,7 @@ fn refused(text: &str) -> String {
     error
 }
 
-const NESTED: &str = "the file is too deeply nested, or its aliases make too much of it; write it more plainly";
+const NESTED: &str = "the file is too deeply nested, or its aliases expand too far; simplify it";
 
 #[test]
 fn an_alias_bomb() {

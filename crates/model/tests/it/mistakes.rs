@@ -18,7 +18,7 @@ fn in_the_file() {
         ("version: 1", "1:1: a script needs `rules` or `agents`; add one of them"),
         ("version: 2", "1:10: version 2 of the script format is unknown; this program reads version 1"),
         ("version: 1\nrule: []", "2:1: unknown key `rule`; known here: version, about, price, rules, agents"),
-        ("version: 1\nversion: 1", "2:1: the key `version` is here twice; remove one"),
+        ("version: 1\nversion: 1", "2:1: duplicate key `version`; remove one"),
         ("version: 1\n\"a\\eb\": 2", "2:1: unknown key `a\u{fffd}b`; known here: version, about, price, rules, agents"),
         ("version: 1\nrules:\n  - answer: [\n", "3:13: unclosed bracket '['"),
         ("version: 1\nrules:\n\t- answer: []", "3:2: tabs disallowed within this context (block indentation)"),
@@ -28,7 +28,7 @@ fn in_the_file() {
         ),
         (
             "version: 1\nagents:\n  main:\n    - [ { say: hi } ]\n    - [ { say: '${1}' } ]",
-            "4:5: an answer by turn has no conditions that capture; use a rule with `when`",
+            "4:5: answers by turn have no capture groups; use a rule with `when`",
         ),
     ]);
 }
@@ -43,13 +43,13 @@ fn in_a_rule() {
             "3:5: a rule has either `answer` or `fail`; to fail later, make `fail` its last step",
         ),
         ("{ fail: { class: auth }, usage: { input: 1 } }", "3:5: a failure uses nothing; remove `usage`"),
-        ("{ fail: { class: retry-after } }", "3:13: this class needs a time; add `after: 2s`"),
+        ("{ fail: { class: retry-after } }", "3:13: this class needs a duration; add `after: 2s`"),
         (
             "{ fail: { class: auth, after: 2s } }",
-            "3:13: this class knows no time; remove `after`, or use retry-after or quota-until",
+            "3:13: this class has no duration; remove `after`, or use retry-after or quota-until",
         ),
         ("{ fail: { class: bad } }", {
-            "3:22: unknown word `bad`; known here: transient, retry-after, quota-until, auth, terminal"
+            "3:22: unknown value `bad`; known here: transient, retry-after, quota-until, auth, terminal"
         }),
         (
             "when: { prompt: '(a)' }\n    answer: [ { say: '${2}' } ]",
@@ -61,7 +61,7 @@ fn in_a_rule() {
             "3:19: `4..2` is not a number from 1 or a range of them; write 3, 2..4, 3.. or ..4"
         }),
         ("when: { answered: { status: ok } }", {
-            "3:33: unknown word `ok`; known here: done, refused, denied, broken, interrupted, cancelled"
+            "3:33: unknown value `ok`; known here: done, refused, denied, broken, interrupted, cancelled"
         }),
         ("when: { agnet: main }", {
             "3:13: unknown key `agnet`; known here: agent, path, turn, attempt, system, prompt, said, answered, \
@@ -78,7 +78,7 @@ fn in_an_answer() {
     let step = |step: &str| format!("version: 1\nrules:\n  - answer:\n      - say: ok\n      - {step}\n");
     let cases = [
         ("shout: hey", {
-            "5:9: unknown word `shout`; known here: say, think, call, raw_call, wait, drip, stop, cut, hang, fail"
+            "5:9: unknown value `shout`; known here: say, think, call, raw_call, wait, drip, stop, cut, hang, fail"
         }),
         (
             "say: ${promt}",
@@ -93,8 +93,8 @@ fn in_an_answer() {
         ("call: { input: {} }", "5:17: the key `tool` is missing; add it"),
         ("call: { tool: view, input: { n: .nan } }", "5:41: value `.nan` is not a finite number"),
         ("hang: false", "5:15: only `true` makes sense here; remove the step instead"),
-        ("wait: 5", "5:15: `5` is not a length of time; write 50ms, 2s, 5m or 1h"),
-        ("stop: soon", "5:15: unknown word `soon`; known here: end, calls, length, refusal"),
+        ("wait: 5", "5:15: `5` is not a duration; write 50ms, 2s, 5m or 1h"),
+        ("stop: soon", "5:15: unknown value `soon`; known here: end, calls, length, refusal"),
         ("cut: true\n      - say: more", "4:7: nothing can follow `cut`; make it the last step of the answer"),
     ];
     for (text, message) in cases {

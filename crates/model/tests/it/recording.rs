@@ -109,16 +109,16 @@ async fn another_conversation_is_refused_with_the_difference() {
     elsewhere.path = "/root/other".into();
     let cases = [
         (prompt("stop"), {
-            r#"/root turn 1 is not the one in TAPE: message 1 was recorded as user "go" and is asked as user "stop""#
+            r#"/root turn 1 differs from the one in TAPE: message 1: recorded user "go", requested user "stop""#
         }),
         (calls.answered("t", Done, "bad"), {
-            r#"/root turn 2 is not the one in TAPE: message 3 was recorded as answers "fine" and is asked as answers "bad""#
+            r#"/root turn 2 differs from the one in TAPE: message 3: recorded answers "fine", requested answers "bad""#
         }),
         (second_turn().user("hurry"), {
-            "/root turn 2 is not the one in TAPE: it was recorded with 3 messages and is asked with 4"
+            "/root turn 2 differs from the one in TAPE: the recording has 3 messages, the request 4"
         }),
         (prompt("oh").calls("t", r#"{"x":1}"#).answered("t", Done, "fine"), {
-            "/root turn 2 is not the one in TAPE: a message before its last answer is another one"
+            "/root turn 2 differs from the one in TAPE: a message before the last answer differs"
         }),
         (second_turn().says("b"), "TAPE has no answer for /root turn 3"),
         (elsewhere, "TAPE has no answer for /root/other turn 1"),

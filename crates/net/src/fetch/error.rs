@@ -1,4 +1,4 @@
-//! Why there is no page.
+//! Why a page could not be fetched.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::NetError;
 use crate::error::causes;
 
-/// Why there is no page.
+/// Why a page could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// The address is none that is fetched.
+    /// The address cannot be fetched.
     #[error("`{url}` cannot be fetched: {why}")]
     InvalidUrl {
         /// The address, cut short and without a password.
@@ -17,12 +17,12 @@ pub enum FetchError {
         /// What is wrong with it.
         why: String,
     },
-    /// The host is where nobody may connect to.
-    #[error("{host} was not asked: {address} is not an address of the public internet")]
+    /// The host's address may not be connected to.
+    #[error("{host} was not contacted: {address} is not a public internet address")]
     AddressForbidden {
         /// The host.
         host: String,
-        /// The address that it has.
+        /// Its address.
         address: IpAddr,
     },
     /// It took too long.
@@ -30,48 +30,48 @@ pub enum FetchError {
     TimedOut {
         /// The host.
         host: String,
-        /// How long was waited.
+        /// How long the client waited.
         after: Duration,
     },
-    /// There is no end to redirects.
+    /// There are too many redirects.
     #[error("{host} redirects more than {most} times")]
     TooManyRedirects {
         /// The host.
         host: String,
-        /// How many are followed.
+        /// The maximum that is followed.
         most: usize,
     },
-    /// A redirect leads to where another began.
-    #[error("{host} redirects in a circle, to {to}")]
+    /// A redirect leads to an earlier address.
+    #[error("{host} redirects in a loop, to {to}")]
     RedirectLoop {
         /// The host.
         host: String,
-        /// Where to.
+        /// The target.
         to: String,
     },
-    /// A redirect leads nowhere.
-    #[error("{host} redirects (status {status}) without saying where to")]
+    /// A redirect has no target.
+    #[error("{host} redirects (status {status}) without a target")]
     RedirectWithoutLocation {
         /// The host.
         host: String,
         /// The status.
         status: u16,
     },
-    /// The page is compressed, which was not asked for.
-    #[error("{host} sends the page compressed ({encoding}) although it was asked not to")]
+    /// The page is compressed although that was not requested.
+    #[error("{host} sends the page compressed ({encoding}) although that was not requested")]
     Compressed {
         /// The host.
         host: String,
-        /// In which way.
+        /// The encoding.
         encoding: String,
     },
-    /// The host could not be asked, or broke off.
+    /// The connection failed.
     #[error(transparent)]
     Net(#[from] NetError),
 }
 
 impl FetchError {
-    /// What a request failed with before its answer began. What the gate said is found inside of it.
+    /// The error of a request before its answer started. A refusal of the gate is found inside it.
     pub(super) fn from_send(host: &str, error: &reqwest::Error) -> FetchError {
         let refused = causes(error).find_map(|cause| cause.downcast_ref::<FetchError>());
         refused.cloned().unwrap_or_else(|| NetError::from_send(host, error).into())

@@ -1,4 +1,4 @@
-//! Gets pages, one redirect after the other.
+//! Fetches pages and follows their redirects.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -13,19 +13,19 @@ use super::resolver::{GatedResolver, SystemResolver, check_known, check_named};
 use super::{AddressGate, FetchError, NameResolver, PageUrl, WebPage};
 use crate::{NetError, NetworkRoute, client, proxy, tls, wait};
 
-/// What is asked for, best first.
+/// The accepted content types, best first.
 const ACCEPTED_TYPES: &str = "text/markdown, text/html;q=0.9, text/plain;q=0.9, */*;q=0.5";
 
-/// How much a page may take.
+/// Limits of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchLimits {
-    /// Longest wait for a connection.
+    /// Timeout for the connection.
     pub connect: Duration,
-    /// Longest time for everything.
+    /// Timeout for the whole fetch.
     pub whole: Duration,
-    /// Most redirects that are followed.
+    /// Maximum number of redirects that are followed.
     pub redirects: usize,
-    /// Most bytes of a page that are read.
+    /// Maximum bytes read of a page.
     pub body: usize,
 }
 
@@ -40,7 +40,7 @@ impl Default for FetchLimits {
     }
 }
 
-/// Who gets pages. It is cheap to make and to clone.
+/// Fetches pages. It is cheap to create and to clone.
 #[derive(Clone)]
 pub struct PageFetcher {
     shared: Arc<PageFetcherInner>,
@@ -50,31 +50,31 @@ struct PageFetcherInner {
     route: NetworkRoute,
     limits: FetchLimits,
     resolver: Arc<dyn NameResolver>,
-    /// The certificates, once they were needed.
+    /// The TLS configuration, once it was needed.
     secure: OnceLock<rustls::ClientConfig>,
 }
 
-/// What was found at an address.
+/// The result of a fetch.
 #[derive(Debug)]
 pub enum FetchOutcome {
     /// A page.
     Page(WebPage),
-    /// The way to another server, which was not gone.
+    /// A redirect to another server, which was not followed.
     OtherServer(PageUrl),
 }
 
 impl PageFetcher {
-    /// A fetcher that goes along `route` and looks names up as the machine does.
+    /// A fetcher that uses `route` and the system's name resolution.
     pub fn new(route: NetworkRoute, limits: FetchLimits) -> PageFetcher {
         PageFetcher::with_resolver(route, limits, Arc::new(SystemResolver))
     }
 
-    /// A fetcher that looks names up elsewhere.
-    pub fn with_resolver(route: NetworkRoute, limits: FetchLimits, names: Arc<dyn NameResolver>) -> PageFetcher {
-        PageFetcher { shared: Arc::new(PageFetcherInner { route, limits, resolver: names, secure: OnceLock::new() }) }
+    /// A fetcher with its own name resolution.
+    pub fn with_resolver(route: NetworkRoute, limits: FetchLimits, resolver: Arc<dyn NameResolver>) -> PageFetcher {
+        PageFetcher { shared: Arc::new(PageFetcherInner { route, limits, resolver, secure: OnceLock::new() }) }
     }
 
-    /// Gets what is at an address, if the gate lets it be connected to.
+    /// Fetches a page, if the gate permits its address.
     pub async fn get(&self, target: PageUrl, gate: &Arc<dyn AddressGate>) -> Result<FetchOutcome, FetchError> {
         let after = self.shared.limits.whole;
         let due = FetchDeadline { at: Instant::now() + after, after };
@@ -109,24 +109,24 @@ impl PageFetcher {
 
     async fn ask(&self, target: &PageUrl, gate: &Arc<dyn AddressGate>) -> Result<Response, FetchError> {
         check_known(target, &**gate)?;
-        let PageFetcherInner { route, resolver: names, .. } = &*self.shared;
-        // A proxy looks the name up itself, where nobody checks what it means.
+        let PageFetcherInner { route, resolver, .. } = &*self.shared;
+        // A proxy resolves the name itself, and its result is not checked.
         if !proxy::hosts(route).is_empty() {
-            check_named(target, &**gate, &**names).await?;
+            check_named(target, &**gate, &**resolver).await?;
         }
         let request = self.client(target, gate)?.get(target.url().clone());
         let sent = request.header(ACCEPT, ACCEPTED_TYPES).header(ACCEPT_ENCODING, "identity").send().await;
         sent.map_err(|error| FetchError::from_send(target.host(), &error))
     }
 
-    /// A client for one connection: it knows the way to no other host.
+    /// A client for one connection, which can resolve no other host.
     fn client(&self, target: &PageUrl, gate: &Arc<dyn AddressGate>) -> Result<reqwest::Client, FetchError> {
-        let PageFetcherInner { route, limits, resolver: names, .. } = &*self.shared;
+        let PageFetcherInner { route, limits, resolver, .. } = &*self.shared;
         let checked = GatedResolver {
             target: target.clone(),
             proxies: proxy::hosts(route),
             gate: Arc::clone(gate),
-            resolver: Arc::clone(names),
+            resolver: Arc::clone(resolver),
         };
         let builder = client::builder(route, self.tls(target)?, limits.connect)?;
         let client = builder.dns_resolver(Arc::new(checked)).build();
@@ -151,7 +151,7 @@ impl fmt::Debug for PageFetcher {
     }
 }
 
-/// Where the answer points, if it is a redirect.
+/// The target of the answer, if it is a redirect.
 fn redirect(from: &PageUrl, response: &Response) -> Result<Option<PageUrl>, FetchError> {
     let status = response.status().as_u16();
     match (status, response.headers().get(LOCATION)) {

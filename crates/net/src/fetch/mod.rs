@@ -1,12 +1,12 @@
-//! Pages of the web, for tools: got with limits, and only from addresses that somebody may connect to.
+//! Fetches web pages for tools, with limits, and only from permitted addresses.
 //!
-//! Whom a model wants to ask is not to be trusted, and neither is the answer. Names are looked up here, each address is
-//! put to a [`Gate`], and the connection goes to exactly those that it let pass, so that a name which means another
-//! address a moment later gains nothing. A redirect is followed only where it stays with its host. Nothing is sent but
-//! the address: no cookie, no key, no referrer.
+//! Neither the address that a model requests nor the answer is trusted. Names are resolved here, each address is
+//! checked by an [`AddressGate`], and the connection uses exactly the permitted addresses, so that a name which
+//! resolves to another address a moment later gains nothing. A redirect is followed only within its host. Nothing is
+//! sent but the address: no cookie, no key, no referrer.
 //!
-//! A proxy of the route looks names up itself. Then only addresses that are written out, and names of this machine, are
-//! put to the gate.
+//! A proxy of the route resolves names itself. Then the gate checks literal addresses and names of this machine, and
+//! other names only as this machine resolves them.
 
 mod error;
 mod fetcher;

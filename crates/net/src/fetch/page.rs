@@ -1,4 +1,4 @@
-//! A page, while it arrives.
+//! A page as it arrives.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,33 +10,33 @@ use tokio::time::Instant;
 use super::{FetchError, PageUrl};
 use crate::{NetError, wait};
 
-/// A page whose head has arrived.
+/// A page whose headers have arrived.
 pub struct WebPage {
     target: PageUrl,
     response: Response,
     due: FetchDeadline,
-    /// Most bytes of it that are read.
+    /// Maximum bytes to read.
     most: usize,
 }
 
-/// When a page must be there.
+/// The deadline of a fetch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FetchDeadline {
     pub(super) at: Instant,
     pub(super) after: Duration,
 }
 
-/// What a page holds.
+/// The content of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageBody {
     /// Its bytes, or the first of them.
     pub bytes: Vec<u8>,
-    /// Whether these are all.
+    /// Whether these are all of them.
     pub is_whole: bool,
 }
 
 impl WebPage {
-    /// A page that is not compressed.
+    /// A page; refused if it is compressed.
     pub(super) fn new(
         target: PageUrl,
         response: Response,
@@ -53,7 +53,7 @@ impl WebPage {
         }
     }
 
-    /// Where it was found, after redirects.
+    /// Its address, after redirects.
     pub fn target(&self) -> &PageUrl {
         &self.target
     }
@@ -63,17 +63,17 @@ impl WebPage {
         self.response.status().as_u16()
     }
 
-    /// Whether it is what was asked for, and not the text of an error.
+    /// Whether the status is a success, so that this is not an error page.
     pub fn is_success(&self) -> bool {
         self.response.status().is_success()
     }
 
-    /// Its content type as the server says it.
+    /// Its content type according to the server.
     pub fn content_type(&self) -> Option<String> {
         self.header(&CONTENT_TYPE)
     }
 
-    /// Reads it, as far as the limits go.
+    /// Reads it, up to the limits.
     pub async fn read(self) -> Result<PageBody, FetchError> {
         let WebPage { target, response, due, most } = self;
         let late = FetchError::TimedOut { host: target.host().to_owned(), after: due.after };

@@ -6,19 +6,18 @@ use reqwest::Url;
 
 use super::FetchError;
 
-/// Most bytes of an address.
+/// Maximum bytes of an address.
 const LONGEST: usize = 2048;
 
-/// How much of a wrong address is repeated.
+/// Maximum characters shown of an invalid address.
 const SHOWN: usize = 200;
 
-/// The address of a page: of http or https, with a host, without credentials. The host is in its one plain form,
-/// however it was written.
+/// The address of a page: `http` or `https`, with a host, without credentials. The host is normalised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageUrl(Url);
 
 impl PageUrl {
-    /// Reads an address.
+    /// Parses an address.
     pub fn parse(text: &str) -> Result<PageUrl, FetchError> {
         let url = Url::parse(text.trim()).map_err(|error| unusable(text, error.to_string()))?;
         PageUrl::new(url)
@@ -29,7 +28,7 @@ impl PageUrl {
         self.0.as_str()
     }
 
-    /// The host as rules name it: without brackets, and without the dot that may end a name.
+    /// The host as rules name it: without brackets and without a trailing dot.
     pub fn host(&self) -> &str {
         let host = self.0.host_str().unwrap_or_default();
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
@@ -40,19 +39,19 @@ impl PageUrl {
         &self.0
     }
 
-    /// The port that is asked.
+    /// The port.
     pub(super) fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// The address that the host has without being looked up: one that is written out, or this machine's.
+    /// The IP address of the host if it needs no lookup: a literal address, or this machine's.
     pub(super) fn known_address(&self) -> Option<IpAddr> {
         let host = self.host();
         let is_here = host == "localhost" || host.ends_with(".localhost");
         host.parse().ok().or_else(|| is_here.then_some(IpAddr::V4(Ipv4Addr::LOCALHOST)))
     }
 
-    /// Where a redirect from here leads.
+    /// The target of a redirect from here.
     pub(super) fn join(&self, location: &str) -> Result<PageUrl, FetchError> {
         let why = |why| unusable(location, format!("{} redirects there, but {why}", self.host()));
         let url = self.0.join(location).map_err(|error| why(error.to_string()))?;
@@ -62,7 +61,7 @@ impl PageUrl {
         })
     }
 
-    /// Whether a redirect to `next` stays where it is: with the same server, or with the same host over TLS.
+    /// Whether a redirect to `next` stays with the same server, or with the same host over TLS.
     pub(super) fn may_redirect_to(&self, next: &PageUrl) -> bool {
         let (here, there) = (&self.0, &next.0);
         let same_server = here.scheme() == there.scheme() && here.port() == there.port();
@@ -75,7 +74,7 @@ impl PageUrl {
         let why = match url.scheme() {
             "http" | "https" if url.as_str().len() > LONGEST => format!("it has more than {LONGEST} bytes"),
             "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
-                "credentials are not sent; leave out what stands before the `@`".into()
+                "credentials are not sent; remove the part before the `@`".into()
             }
             "http" | "https" if url.has_host() => {
                 url.set_fragment(None);
@@ -96,11 +95,11 @@ fn unusable(url: &str, why: String) -> FetchError {
     FetchError::InvalidUrl { url: short(&bare), why }
 }
 
-/// The text, cut short and in one line.
+/// The text, clipped and in one line.
 fn short(text: &str) -> String {
-    let mut letters = text.chars().filter(|letter| !letter.is_control());
-    let mut shown: String = letters.by_ref().take(SHOWN).collect();
-    if letters.next().is_some() {
+    let mut characters = text.chars().filter(|character| !character.is_control());
+    let mut shown: String = characters.by_ref().take(SHOWN).collect();
+    if characters.next().is_some() {
         shown.push('…');
     }
     shown

@@ -1,4 +1,4 @@
-//! From names to addresses that may be connected to.
+//! Resolves names to permitted addresses.
 
 use std::fmt;
 use std::io;
@@ -10,22 +10,22 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::{FetchError, PageUrl};
 
-/// Who says which addresses may be connected to.
+/// Decides which addresses may be connected to.
 pub trait AddressGate: Send + Sync + fmt::Debug {
-    /// Whether this host may be asked at this address.
-    fn may_connect(&self, host: &str, machine: SocketAddr) -> bool;
+    /// Whether this host may be contacted at this address.
+    fn may_connect(&self, host: &str, address: SocketAddr) -> bool;
 }
 
-/// A name that is being looked up.
+/// A running lookup of a name.
 pub type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Who knows the addresses of names.
+/// Resolves names.
 pub trait NameResolver: Send + Sync + fmt::Debug {
     /// Looks up a name.
     fn lookup(&self, name: String) -> LookupFuture;
 }
 
-/// The machine's own way to look names up.
+/// The system's name resolution.
 #[derive(Debug)]
 pub(super) struct SystemResolver;
 
@@ -38,22 +38,22 @@ impl NameResolver for SystemResolver {
     }
 }
 
-/// Refuses a host whose address is known without looking it up, and may not be connected to.
+/// Refuses a host whose address needs no lookup and may not be connected to.
 pub(super) fn check_known(target: &PageUrl, gate: &dyn AddressGate) -> Result<(), FetchError> {
     target.known_address().map_or(Ok(()), |address| check(gate, target, address))
 }
 
-/// Refuses a name that means an address here that may not be connected to. One that means nothing here passes: a proxy
-/// on this machine knows no more names, and one elsewhere may be the only way to look them up.
+/// Refuses a name that resolves here to an address that may not be connected to. A name that does not resolve here
+/// passes: a proxy on this machine resolves no more names, and a remote one may be the only way to resolve them.
 pub(super) async fn check_named(
     target: &PageUrl,
     gate: &dyn AddressGate,
-    names: &dyn NameResolver,
+    resolver: &dyn NameResolver,
 ) -> Result<(), FetchError> {
     if target.known_address().is_some() {
         return Ok(());
     }
-    let addresses = names.lookup(target.host().to_owned()).await.unwrap_or_default();
+    let addresses = resolver.lookup(target.host().to_owned()).await.unwrap_or_default();
     addresses.into_iter().try_for_each(|address| check(gate, target, address))
 }
 
@@ -66,7 +66,7 @@ fn check(gate: &dyn AddressGate, target: &PageUrl, address: IpAddr) -> Result<()
     }
 }
 
-/// Looks up names for one connection. What it gives is what is connected to.
+/// Resolves names for one connection. The connection uses exactly the returned addresses.
 pub(super) struct GatedResolver {
     pub(super) target: PageUrl,
     /// Names of proxies, which the user chose.
@@ -78,15 +78,15 @@ pub(super) struct GatedResolver {
 impl Resolve for GatedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let name = name.as_str().to_owned();
-        let is_free = self.target.url().host_str() != Some(&name) && self.proxies.contains(&name);
+        let is_exempt = self.target.url().host_str() != Some(&name) && self.proxies.contains(&name);
         let (gate, target) = (Arc::clone(&self.gate), self.target.clone());
-        let looking = self.resolver.lookup(name);
+        let pending = self.resolver.lookup(name);
         Box::pin(async move {
-            let addresses = looking.await?;
-            if !is_free {
+            let addresses = pending.await?;
+            if !is_exempt {
                 addresses.iter().try_for_each(|&address| check(&*gate, &target, address))?;
             }
-            // The port comes with the address that is asked for.
+            // The client adds the port of the request.
             let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })

@@ -163,7 +163,7 @@ async fn redirects_come_to_an_end() {
 #[tokio::test]
 async fn a_redirect_to_nothing_is_an_error() {
     for (answer, words) in [
-        (send("HTTP/1.1 301 Moved\r\ncontent-length: 0\r\n\r\n"), "redirects (status 301) without saying where to"),
+        (send("HTTP/1.1 301 Moved\r\ncontent-length: 0\r\n\r\n"), "redirects (status 301) without a target"),
         (moved(301, "file:///etc/passwd"), "`file` is neither http nor https"),
         (moved(301, "javascript:alert(1)"), "`javascript` is neither http nor https"),
         (moved(301, "http://me:pw@127.0.0.1/"), "credentials are not sent"),

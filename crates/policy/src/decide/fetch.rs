@@ -1,4 +1,4 @@
-//! Deciding about pages.
+//! Decides about web pages.
 
 use protocol::RuleEffect;
 
@@ -23,11 +23,11 @@ impl Policy {
             }
         };
         let part = RequestPart::Fetch(&address);
-        let otherwise = if address.is_public() {
+        let default = if address.is_public() {
             self.by_mode(&part)
         } else {
             DefaultDecision { effect: RuleEffect::Deny, basis: VerdictBasis::Private }
         };
-        self.decide(tool, &part, address.display(), otherwise)
+        self.decide(tool, &part, address.display(), default)
     }
 }

@@ -1,4 +1,4 @@
-//! Deciding about files.
+//! Decides about files.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use crate::pattern::FoldedPath;
 use crate::request::RequestPart;
 use crate::{Policy, Rule, RuleSource, Verdict, VerdictBasis};
 
-/// What a file is used for.
+/// How a file is used.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FileUse {
     Read,
@@ -26,8 +26,8 @@ impl FileUse {
     }
 }
 
-/// What is asked about in every mode but allow-all's: what git reads from its own folder, and where the hooks of projects
-/// usually lie, it also runs, and the user's own skills are told to agents in every project.
+/// Rules that ask in every mode. Git runs programs from its own folder and from the usual hook folders of projects, and
+/// the user's own skills reach agents in every project.
 const ASK_RULES: [&str; 6] = [
     "edit(.git)",
     "edit(.husky)",
@@ -37,7 +37,7 @@ const ASK_RULES: [&str; 6] = [
     "edit(~/.agents/skills)",
 ];
 
-/// Rules that always hold.
+/// Rules that always apply.
 pub(super) fn built_in() -> &'static [Rule] {
     static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         let rules = ASK_RULES.iter().map(|text| Rule::parse(RuleEffect::Ask, text, RuleSource::BuiltIn));
@@ -47,43 +47,43 @@ pub(super) fn built_in() -> &'static [Rule] {
 }
 
 impl Policy {
-    /// A file that a tool opens, which keeps it inside the workspace.
+    /// Decides about a file that a tool opens. The tool keeps it inside the workspace.
     pub(super) fn file(&self, tool: &str, path: &Path, how: FileUse) -> Verdict {
         let file = FoldedPath::new(path);
         self.opened_file(tool, path, how.part(&file), self.by_mode(&how.part(&file)))
     }
 
-    /// A file that the shell itself opens, which nobody keeps inside the workspace.
+    /// Decides about a file that the shell itself opens, which may be outside the workspace.
     pub(super) fn redirect(&self, tool: &str, path: &Path, how: FileUse, cwd: &Path) -> Verdict {
         let file = FoldedPath::new(path);
-        let usual = self.by_mode(&how.part(&file));
+        let by_mode = self.by_mode(&how.part(&file));
         let outside = self.mode != PermissionMode::AllowAll && !self.is_inside(path, cwd);
-        let otherwise = match usual.effect {
+        let default = match by_mode.effect {
             RuleEffect::Allow | RuleEffect::Ask if outside => {
                 DefaultDecision { effect: RuleEffect::Ask, basis: VerdictBasis::Outside }
             }
-            RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny => usual,
+            RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny => by_mode,
         };
-        self.opened_file(tool, path, how.part(&file), otherwise)
+        self.opened_file(tool, path, how.part(&file), default)
     }
 
-    /// A file that only the shell knows.
+    /// Decides about a file that only the shell knows.
     pub(super) fn unknown_file(&self, tool: &str, written: &str, how: FileUse) -> Verdict {
         let part = match how {
             FileUse::Read => RequestPart::ReadUnknown,
             FileUse::Edit => RequestPart::EditUnknown,
         };
-        let otherwise = match self.by_mode(&part) {
-            usual if self.mode == PermissionMode::AllowAll || usual.effect == RuleEffect::Deny => usual,
+        let default = match self.by_mode(&part) {
+            by_mode if self.mode == PermissionMode::AllowAll || by_mode.effect == RuleEffect::Deny => by_mode,
             _usual => DefaultDecision {
                 effect: RuleEffect::Ask,
-                basis: VerdictBasis::Unclear("which file it is only shows when it runs".into()),
+                basis: VerdictBasis::Unclear("the file is only known when it runs".into()),
             },
         };
-        self.decide(tool, &part, written.to_owned(), otherwise)
+        self.decide(tool, &part, written.to_owned(), default)
     }
 
-    /// The path as people know it: from the project's top, if it lies there.
+    /// The path for display: relative to the project's top, if it is below it.
     fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.top) {
             Ok(below) if below.as_os_str().is_empty() => ".".into(),
@@ -92,9 +92,9 @@ impl Policy {
         }
     }
 
-    fn opened_file(&self, tool: &str, path: &Path, part: RequestPart<'_>, otherwise: DefaultDecision) -> Verdict {
-        let named = self.shown(path);
-        if self.is_control(path) { deny_control(named) } else { self.decide(tool, &part, named, otherwise) }
+    fn opened_file(&self, tool: &str, path: &Path, part: RequestPart<'_>, default: DefaultDecision) -> Verdict {
+        let shown = self.shown(path);
+        if self.is_control(path) { deny_control(shown) } else { self.decide(tool, &part, shown, default) }
     }
 }
 

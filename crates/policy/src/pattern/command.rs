@@ -1,20 +1,20 @@
-//! Patterns for shell commands, word by word. A rule that permits is read strictly, one that forbids generously.
+//! Patterns for shell commands, word by word. Allow rules are matched strictly, ask and deny rules generously.
 
 use super::word_pattern::{WordPattern, split};
 use super::{RuleMatch, interpreters};
 use crate::request::CommandScope;
 use crate::shell::{ShellWord, SimpleCommand};
 
-/// Folders whose programs go by their bare names.
+/// Folders whose programs a bare name means.
 const SYSTEM: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
 
-/// Programs that start no other, whatever they are given.
+/// Programs that start no other program, whatever their arguments.
 const INERT: [&str; 28] = [
     "[", "basename", "cat", "cd", "chmod", "chown", "cp", "cut", "dirname", "echo", "false", "grep", "head", "ln",
     "ls", "mkdir", "mv", "printf", "pwd", "rm", "rmdir", "stat", "tail", "test", "touch", "tr", "true", "wc",
 ];
 
-/// Programs that start others only by what the reader finds in their words.
+/// Programs that start other programs only in ways that the parser finds in their words.
 #[rustfmt::skip]
 const QUIET: [&str; 62] = [
     "apt", "apt-get", "awk", "b2sum", "bash", "brew", "cksum", "cmp", "comm", "command", "cut", "date", "dd", "df",
@@ -27,18 +27,18 @@ const QUIET: [&str; 62] = [
 /// A pattern for one simple command.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandPattern {
-    /// The ways to read it; a `:*` at its end has two.
+    /// Its possible readings; a `:*` at the end has two.
     forms: Vec<Vec<CommandPatternItem>>,
 }
 
 #[derive(Debug, Clone)]
 enum CommandPatternItem {
-    /// Any number of words, also none.
+    /// Any number of words, including none.
     Any,
     Word(WordPattern),
 }
 
-/// A word of the command, as patterns see it.
+/// A word of the command, for matching.
 #[derive(Debug, Clone, Copy)]
 enum CommandToken<'a> {
     Program(&'a str),
@@ -49,14 +49,14 @@ enum CommandToken<'a> {
     Gap,
 }
 
-/// How a pattern is read.
+/// How strictly a pattern is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MatchStrictness {
-    /// Everything must be known, and be as the pattern says.
+    /// Everything must be known and match the pattern.
     Strict,
-    /// It is what the pattern says, or begins so.
+    /// The command matches, or begins with a match.
     Certain,
-    /// It could be.
+    /// The command could match.
     Possible,
 }
 
@@ -78,10 +78,9 @@ impl CommandPattern {
         Ok(CommandPattern { forms })
     }
 
-    /// Whether an allow rule with this pattern covers the command. Where a command may do more than it shows, only its
-    /// exact words do.
-    pub(crate) fn permits(&self, simple: &SimpleCommand, company: CommandScope) -> RuleMatch {
-        if company == CommandScope::WholeLine && self.is_exactly(simple) {
+    /// Whether an allow rule with this pattern covers the command. A command with risks must match exactly.
+    pub(crate) fn permits(&self, simple: &SimpleCommand, scope: CommandScope) -> RuleMatch {
+        if scope == CommandScope::WholeLine && self.is_exactly(simple) {
             return RuleMatch::Exact;
         }
         let tokens: Vec<CommandToken<'_>> =
@@ -92,8 +91,8 @@ impl CommandPattern {
 
     /// Whether a deny or ask rule with this pattern covers the command.
     pub(crate) fn forbids(&self, simple: &SimpleCommand) -> RuleMatch {
-        let sets = assignments(simple);
-        let tokens = wrapped(simple, &sets);
+        let assignments = assignments(simple);
+        let tokens = wrapped(simple, &assignments);
         let begins = |(at, token): (usize, &CommandToken<'_>)| {
             (at == 0 || matches!(token, CommandToken::Program(_))).then_some(at)
         };
@@ -109,8 +108,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether a program that is not known to leave its words alone is given the name of the one that is forbidden, or
-    /// text to run.
+    /// Whether a program that may run its arguments is given the name of the forbidden program, or text to run.
     fn may_be_run_by(&self, simple: &SimpleCommand) -> bool {
         let name = base(&simple.name);
         if is_quiet(name) {
@@ -129,7 +127,7 @@ impl CommandPattern {
         interpreters::runs_text(simple) || self.forms.iter().any(first)
     }
 
-    /// Whether it is this command and no other, so that whatever it may do besides was meant.
+    /// Whether the pattern matches this command and no other, so that its risks were intended.
     fn is_exactly(&self, simple: &SimpleCommand) -> bool {
         let [form] = self.forms.as_slice() else { return false };
         let literal = |item: &CommandPatternItem| match item {
@@ -141,19 +139,18 @@ impl CommandPattern {
     }
 }
 
-/// Whether a command may start programs that a rule forbids though it does not name them.
+/// Whether a command may start forbidden programs without naming them.
 fn may_start_others(simple: &SimpleCommand) -> bool {
     let inert = simple.assignments.is_empty() && INERT.contains(&bare(&simple.name));
     !simple.risks.is_empty() && !inert
 }
 
-/// Whether a program runs no word of its own, whatever the word is. What git and package managers call a command is
-/// part of themselves.
+/// Whether a program never runs one of its arguments. The subcommands of git and package managers are part of them.
 fn is_quiet(name: &str) -> bool {
     INERT.contains(&name) || QUIET.contains(&name)
 }
 
-/// Whether a character stands between the names of programs in a text.
+/// Whether a character separates program names in a text.
 fn is_between_names(c: char) -> bool {
     !c.is_alphanumeric() && !"-_.+".contains(c)
 }
@@ -170,8 +167,8 @@ pub(crate) fn exact(simple: &SimpleCommand) -> Option<Vec<String>> {
         ShellWord::Known(text) => Some(text.clone()),
         ShellWord::Glob(_) | ShellWord::Unknown(_) => None,
     };
-    let sets = simple.assignments.iter().map(|(name, value)| Some(format!("{name}={}", known(value)?)));
-    sets.chain([Some(simple.name.clone())]).chain(simple.args.iter().map(known)).collect()
+    let assignments = simple.assignments.iter().map(|(name, value)| Some(format!("{name}={}", known(value)?)));
+    assignments.chain([Some(simple.name.clone())]).chain(simple.args.iter().map(known)).collect()
 }
 
 fn args(simple: &SimpleCommand) -> impl Iterator<Item = CommandToken<'_>> {
@@ -190,10 +187,10 @@ fn assignments(simple: &SimpleCommand) -> Vec<Option<String>> {
     simple.assignments.iter().map(written).collect()
 }
 
-/// The command with everything it runs through, of which only the names are known.
-fn wrapped<'a>(simple: &'a SimpleCommand, sets: &'a [Option<String>]) -> Vec<CommandToken<'a>> {
+/// The command with its wrappers, of which only the names are known.
+fn wrapped<'a>(simple: &'a SimpleCommand, assignments: &'a [Option<String>]) -> Vec<CommandToken<'a>> {
     let mut tokens: Vec<CommandToken<'a>> =
-        sets.iter().map(|set| set.as_deref().map_or(CommandToken::Gap, CommandToken::Known)).collect();
+        assignments.iter().map(|set| set.as_deref().map_or(CommandToken::Gap, CommandToken::Known)).collect();
     for wrapper in &simple.wrappers {
         tokens.extend([CommandToken::Program(wrapper), CommandToken::Gap]);
     }
@@ -202,7 +199,7 @@ fn wrapped<'a>(simple: &'a SimpleCommand, sets: &'a [Option<String>]) -> Vec<Com
     tokens
 }
 
-/// Follows all places of the pattern that the words so far may have reached.
+/// Matches by tracking all positions in the pattern that the words so far may have reached.
 fn run(pattern: &[CommandPatternItem], tokens: &[CommandToken<'_>], reading: MatchStrictness) -> bool {
     let mut places = vec![false; pattern.len() + 1];
     reach(pattern, &mut places, 0);
@@ -233,7 +230,7 @@ fn step(
         return;
     }
     match pattern.get(at) {
-        // What a deny rule says of a command, it says of the command with more words too.
+        // A deny rule for a command also matches the command with more words.
         None if reading == MatchStrictness::Strict => {}
         None => next[at] = true,
         Some(CommandPatternItem::Any) if reading == MatchStrictness::Strict && matches!(token, CommandToken::Gap) => {}
@@ -243,7 +240,7 @@ fn step(
     }
 }
 
-/// Marks a place, and those behind it that need no further word.
+/// Marks a position, and those after it that need no further word.
 fn reach(pattern: &[CommandPatternItem], places: &mut [bool], at: usize) {
     places[at] = true;
     if matches!(pattern.get(at), Some(CommandPatternItem::Any)) {
@@ -261,7 +258,7 @@ fn is_option(token: CommandToken<'_>) -> bool {
 fn means(word: &WordPattern, token: CommandToken<'_>, reading: MatchStrictness) -> bool {
     match (token, reading) {
         (CommandToken::Program(name), MatchStrictness::Strict) => {
-            // A bare name means no program of a folder, whatever its wildcards are.
+            // A bare name never matches a program in a folder, even with wildcards.
             let of_folder = word.text().contains('/');
             if of_folder {
                 word.matches_within(name)
@@ -284,12 +281,12 @@ fn means(word: &WordPattern, token: CommandToken<'_>, reading: MatchStrictness) 
     }
 }
 
-/// Whether a bare name means this program, in whatever folder that is, and whatever the case of its letters.
+/// Whether a bare name matches this program in any folder, ignoring case.
 fn is_anywhere(pattern: &str, name: &str) -> bool {
     !pattern.contains('/') && WordPattern::glob(&pattern.to_lowercase()).matches(&base(name).to_lowercase())
 }
 
-/// A program of the system without its folder; any other as it is.
+/// Removes the folder from a system program; leaves other names unchanged.
 pub(crate) fn bare(name: &str) -> &str {
     let bare = SYSTEM.iter().find_map(|folder| name.strip_prefix(folder));
     bare.filter(|bare| !bare.contains('/')).unwrap_or(name)

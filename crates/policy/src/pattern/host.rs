@@ -1,4 +1,4 @@
-//! Patterns for hosts: a name, the names below one, an address, or a range of addresses; each with or without a port.
+//! Patterns for hosts: a name, its subdomains, an address, or a range of addresses; optionally with a port.
 
 use std::net::IpAddr;
 
@@ -16,9 +16,9 @@ pub(crate) struct HostPattern {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum HostSet {
     Every,
-    /// This one.
+    /// This host.
     Host(Host<String>),
-    /// Every name below this one.
+    /// Every subdomain of this name.
     Below(String),
     Range(AddressRange),
 }
@@ -32,7 +32,7 @@ impl HostPattern {
         let text = text.strip_suffix('/').unwrap_or(text);
         if text.contains(['/', '@', '?', '#', ' ']) {
             return Err(
-                "it is about hosts, such as docs.rs or *.rust-lang.org; leave the rest of the address out".into()
+                "it matches hosts, such as docs.rs or *.rust-lang.org; leave out the rest of the address".into()
             );
         }
         if let Ok(address) = text.parse::<IpAddr>() {
@@ -42,28 +42,28 @@ impl HostPattern {
         Ok(HostPattern { hosts: HostSet::parse(host)?, port })
     }
 
-    /// Whether an allow rule with this pattern covers the address. One that is not public must be named.
+    /// Whether an allow rule with this pattern covers the address. An address that is not public must be named.
     pub(crate) fn permits(&self, address: &WebAddress) -> bool {
-        self.means(&address.host, address.port) && (address.is_public() || self.names())
+        self.matches(&address.host, address.port) && (address.is_public() || self.names())
     }
 
     /// Whether a deny or ask rule with this pattern covers the address.
     pub(crate) fn forbids(&self, address: &WebAddress) -> bool {
         let apex = matches!((&self.hosts, &address.host), (HostSet::Below(name), Host::Domain(host)) if name == host);
-        self.means(&address.host, address.port) || (apex && self.is_port(address.port))
+        self.matches(&address.host, address.port) || (apex && self.is_port(address.port))
     }
 
-    /// Whether a machine's address itself is meant, and not only a name that leads there.
+    /// Whether the pattern names this machine's address itself, not only a name that leads there.
     pub(crate) fn means_machine(&self, address: IpAddr, port: u16) -> bool {
-        self.names() && self.means(&host_of(address.to_canonical()), port)
+        self.names() && self.matches(&host_of(address.to_canonical()), port)
     }
 
-    /// Whether a host is meant by its name.
+    /// Whether the pattern names this host.
     pub(crate) fn names_host(&self, host: &Host<String>, port: u16) -> bool {
-        self.names() && self.means(host, port)
+        self.names() && self.matches(host, port)
     }
 
-    /// Whether it says which hosts it means, instead of all there are.
+    /// Whether it names hosts, rather than matching all.
     fn names(&self) -> bool {
         match &self.hosts {
             HostSet::Every => false,
@@ -76,7 +76,7 @@ impl HostPattern {
         self.port.is_none_or(|only| only == port)
     }
 
-    fn means(&self, host: &Host<String>, port: u16) -> bool {
+    fn matches(&self, host: &Host<String>, port: u16) -> bool {
         let meant = match &self.hosts {
             HostSet::Every => true,
             HostSet::Host(only) => only == host,
@@ -97,12 +97,12 @@ impl HostSet {
         }
         let (below, name) = text.strip_prefix("*.").map_or((false, text), |name| (true, name));
         if name.contains('*') {
-            return Err("a `*` stands only at the front, as in *.rust-lang.org".into());
+            return Err("a `*` is allowed only at the front, as in *.rust-lang.org".into());
         }
         let host = Host::parse(name).map(normalize_host).map_err(|error| format!("`{name}` is not a host: {error}"))?;
         match (below, host) {
             (true, Host::Domain(name)) => Ok(HostSet::Below(name)),
-            (true, Host::Ipv4(_) | Host::Ipv6(_)) => Err("addresses have ranges, such as 10.0.0.0/8".into()),
+            (true, Host::Ipv4(_) | Host::Ipv6(_)) => Err("write a range of addresses as 10.0.0.0/8".into()),
             (false, host) => Ok(HostSet::Host(host)),
         }
     }

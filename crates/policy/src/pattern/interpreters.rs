@@ -1,4 +1,4 @@
-//! Programs that run text in a language of their own.
+//! Programs that run text in their own language.
 
 use crate::shell::{ShellWord, SimpleCommand};
 
@@ -10,14 +10,14 @@ const INTERPRETERS: [&str; 34] = [
     "racket", "raku", "ruby", "sh", "tclsh", "ts-node", "zsh",
 ];
 
-/// Whether this is one of them; `python3.12` is a python.
+/// Whether this is an interpreter; `python3.12` is a python.
 pub(crate) fn is_interpreter(name: &str) -> bool {
     let plain = name.rsplit('/').next().unwrap_or(name);
     INTERPRETERS.contains(&plain.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// Whether an interpreter is given text to run, which no pattern says anything about. What follows a file or a module
-/// belongs to that.
+/// Whether an interpreter is given text to run, which no pattern can judge. Arguments after a file or module belong to
+/// that.
 pub(crate) fn runs_text(simple: &SimpleCommand) -> bool {
     if !is_interpreter(&simple.name) {
         return false;

@@ -1,4 +1,4 @@
-//! What a rule matches, read once from its text.
+//! The pattern of a rule, parsed once from its text.
 
 mod command;
 mod host;
@@ -18,30 +18,30 @@ pub(crate) use tool_names::ToolCallKind;
 use crate::request::RequestPart;
 use crate::rule::RulePolarity;
 
-/// Which calls a rule matches.
+/// The calls that a rule matches.
 #[derive(Debug, Clone)]
 pub(crate) struct RulePattern {
-    /// The one tool it is about; any tool that does such a thing when absent.
+    /// The only tool it matches; any tool of its kind when absent.
     tool: Option<WordPattern>,
     what: RuleTarget,
 }
 
-/// What a call must do.
+/// What a call must do to match.
 #[derive(Debug, Clone)]
 enum RuleTarget {
-    /// Whatever it does.
+    /// Anything.
     Anything,
     Shell(Option<CommandPattern>),
     Read(Option<PathPattern>),
     Edit(Option<PathPattern>),
     Fetch(Option<HostPattern>),
     Agent(Option<WordPattern>),
-    /// Something only a tool that is not known yet could tell.
+    /// Something that only an unknown tool could interpret.
     Opaque,
 }
 
 impl RuleTarget {
-    /// What the calls it is about do, if that can be told.
+    /// The kind of calls it matches, if known.
     fn kind(&self) -> Option<ToolCallKind> {
         match self {
             RuleTarget::Anything | RuleTarget::Opaque => None,
@@ -53,7 +53,7 @@ impl RuleTarget {
         }
     }
 
-    /// Whether it is about every such call.
+    /// Whether it matches every such call.
     fn is_unrestricted(&self) -> bool {
         matches!(
             self,
@@ -71,7 +71,7 @@ impl RuleTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RuleMatch {
     No,
-    /// It might: only running the call would tell.
+    /// It might match: only running the call would tell.
     Possible,
     Certain,
     /// It matches this command and no other.
@@ -84,12 +84,12 @@ impl RuleMatch {
     }
 }
 
-/// Whether Bosun has a tool or a family of tools of this name.
+/// Whether Bosun has a tool or family of tools with this name.
 pub(crate) fn is_known(tool: &str) -> bool {
     tool_names::kind_of(tool).is_some()
 }
 
-/// Reads a tool and what stood in its parentheses. Gives the pattern and the rule in our own words.
+/// Parses a tool and the text in its parentheses. Returns the pattern and the rule in canonical form.
 pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, String), String> {
     let name = RuleToolName::read(tool)?;
     let inner = inner.map(str::trim);
@@ -117,10 +117,10 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, Str
     Ok((RulePattern { tool: name.only, what }, shown))
 }
 
-/// What the calls of a tool do, and a tool that does so.
+/// Returns the kind of a tool's calls, and a tool of that kind.
 pub(crate) fn tool_of_name(name: &str) -> Result<(ToolCallKind, String), String> {
     let name = RuleToolName::read(name)?;
-    let usual = match (name.kind, &name.only) {
+    let tool = match (name.kind, &name.only) {
         (ToolCallKind::Read, None) => "view",
         (ToolCallKind::Fetch, None) => "web_fetch",
         (_, Some(_))
@@ -133,29 +133,29 @@ pub(crate) fn tool_of_name(name: &str) -> Result<(ToolCallKind, String), String>
             None,
         ) => &name.canonical,
     };
-    Ok((name.kind, usual.to_owned()))
+    Ok((name.kind, tool.to_owned()))
 }
 
-/// Whether a rule of this name is about more tools than one.
+/// Whether a rule with this name covers several tools.
 pub(crate) fn is_family(name: &str) -> bool {
     RuleToolName::read(name).is_ok_and(|name| name.only.is_none())
 }
 
 impl RulePattern {
-    /// Whether a call of this tool that would do this is meant.
+    /// Whether the pattern matches a part of a call of this tool.
     pub(crate) fn matches(
         &self,
         tool: &str,
         part: &RequestPart<'_>,
-        place: &PatternBase<'_>,
-        strength: RulePolarity,
+        base: &PatternBase<'_>,
+        polarity: RulePolarity,
     ) -> RuleMatch {
         if self.tool.as_ref().is_some_and(|only| !only.matches(tool)) {
             return RuleMatch::No;
         }
         match (&self.what, part) {
             (RuleTarget::Anything, _) => RuleMatch::Certain,
-            (RuleTarget::Opaque, _) => RuleMatch::certain(strength == RulePolarity::Forbids),
+            (RuleTarget::Opaque, _) => RuleMatch::certain(polarity == RulePolarity::Forbids),
             (
                 RuleTarget::Shell(None),
                 RequestPart::Command(..) | RequestPart::ReadOnlyCommand(..) | RequestPart::Unparsed,
@@ -166,33 +166,33 @@ impl RulePattern {
             (RuleTarget::Agent(Some(pattern)), RequestPart::Agent(name)) => RuleMatch::certain(pattern.matches(name)),
             (
                 RuleTarget::Shell(Some(pattern)),
-                RequestPart::Command(simple, company) | RequestPart::ReadOnlyCommand(simple, company),
-            ) => match strength {
-                RulePolarity::Permits => pattern.permits(simple, *company),
+                RequestPart::Command(simple, scope) | RequestPart::ReadOnlyCommand(simple, scope),
+            ) => match polarity {
+                RulePolarity::Permits => pattern.permits(simple, *scope),
                 RulePolarity::Forbids => pattern.forbids(simple),
             },
             (RuleTarget::Read(Some(pattern)), RequestPart::Read(file))
-            | (RuleTarget::Edit(Some(pattern)), RequestPart::Edit(file)) => RuleMatch::certain(match strength {
-                RulePolarity::Permits => pattern.permits(file, place),
-                RulePolarity::Forbids => pattern.forbids(file, place),
+            | (RuleTarget::Edit(Some(pattern)), RequestPart::Edit(file)) => RuleMatch::certain(match polarity {
+                RulePolarity::Permits => pattern.permits(file, base),
+                RulePolarity::Forbids => pattern.forbids(file, base),
             }),
             (RuleTarget::Shell(Some(_)), RequestPart::Unparsed)
             | (RuleTarget::Read(Some(_)), RequestPart::ReadUnknown)
-            | (RuleTarget::Edit(Some(_)), RequestPart::EditUnknown) => match strength {
+            | (RuleTarget::Edit(Some(_)), RequestPart::EditUnknown) => match polarity {
                 RulePolarity::Permits => RuleMatch::No,
                 RulePolarity::Forbids => RuleMatch::Possible,
             },
             (RuleTarget::Fetch(pattern), RequestPart::Fetch(address)) => {
-                RuleMatch::certain(match (pattern, strength) {
+                RuleMatch::certain(match (pattern, polarity) {
                     (None, RulePolarity::Permits) => address.is_public(),
                     (None, RulePolarity::Forbids) => true,
                     (Some(pattern), RulePolarity::Permits) => pattern.permits(address),
                     (Some(pattern), RulePolarity::Forbids) => pattern.forbids(address),
                 })
             }
-            // A program brought a tool of that name along, and only it knows what a call does.
+            // A client defined a tool of this name, and only the client knows what a call does.
             (what, RequestPart::Other) if what.kind() == tool_names::kind_of(tool) => {
-                match (what.is_unrestricted(), strength) {
+                match (what.is_unrestricted(), polarity) {
                     (true, _) => RuleMatch::Certain,
                     (false, RulePolarity::Forbids) => RuleMatch::Possible,
                     (false, RulePolarity::Permits) => RuleMatch::No,
@@ -209,12 +209,12 @@ impl RulePattern {
         }
     }
 
-    /// Whether it is about files that are read.
+    /// Whether it matches reading files.
     pub(crate) fn is_of_files(&self) -> bool {
         matches!(self.what, RuleTarget::Read(_))
     }
 
-    /// The hosts it is about, if it names any.
+    /// The hosts it matches, if it names any.
     pub(crate) fn host(&self) -> Option<&HostPattern> {
         match &self.what {
             RuleTarget::Fetch(Some(pattern)) => Some(pattern),

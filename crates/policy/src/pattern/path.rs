@@ -1,5 +1,5 @@
-//! Patterns for files. They begin in the project's top, in the user's folder or at the root; one without a slash holds
-//! at any depth.
+//! Patterns for files. They are relative to the project's top or the user's home folder, or absolute; one without a
+//! slash matches at any depth.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::fold::{fold, fold_path};
 
-/// Deeply nested braces could not be compiled.
+/// Maximum number of braces: deeply nested ones could not be compiled.
 const BRACES: usize = 64;
 
-/// Where patterns begin, and how that is spelled once for all.
+/// The folders that patterns are relative to, also in folded form.
 #[derive(Debug)]
 pub(crate) struct PatternBase<'a> {
     top: &'a Path,
@@ -20,7 +20,7 @@ pub(crate) struct PatternBase<'a> {
 }
 
 impl<'a> PatternBase<'a> {
-    /// The project's top and the folder of the user.
+    /// Takes the project's top and the user's home folder.
     pub(crate) fn new(top: &'a Path, user: Option<&'a Path>) -> PatternBase<'a> {
         PatternBase { top, user, folded_top: fold_path(top), folded_user: user.map(fold_path) }
     }
@@ -34,7 +34,7 @@ pub(crate) struct FoldedPath<'a> {
 }
 
 impl<'a> FoldedPath<'a> {
-    /// The path is absolute and without links.
+    /// Takes an absolute path without links.
     pub(crate) fn new(path: &'a Path) -> FoldedPath<'a> {
         FoldedPath { path, folded: fold_path(path) }
     }
@@ -44,9 +44,9 @@ impl<'a> FoldedPath<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct PathPattern {
     begin: PatternAnchor,
-    /// For what it permits: exactly as it is written.
+    /// For allow rules: exactly as written.
     exact: GlobMatcher,
-    /// For what it forbids: in one spelling, with everything below what it names.
+    /// For ask and deny rules: folded, and including everything below.
     folded: Vec<GlobMatcher>,
 }
 
@@ -55,7 +55,7 @@ enum PatternAnchor {
     Top,
     User,
     Root,
-    /// Anywhere below the top; what is forbidden so is forbidden everywhere.
+    /// Anywhere below the top; for ask and deny rules, anywhere at all.
     Anywhere,
 }
 
@@ -63,7 +63,7 @@ impl PathPattern {
     pub(crate) fn parse(text: &str) -> Result<PathPattern, String> {
         let (begin, rest) = begin(text)?;
         if rest.split('/').any(|part| part == "..") {
-            return Err("`..` leads out of the folder that it begins in; write the path from `/` or `~/`".into());
+            return Err("`..` leads out of its base folder; write the path from `/` or `~/`".into());
         }
         let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         let mut glob = parts.join("/");
@@ -81,22 +81,22 @@ impl PathPattern {
     }
 
     /// Whether an allow rule with this pattern covers the file.
-    pub(crate) fn permits(&self, file: &FoldedPath<'_>, place: &PatternBase<'_>) -> bool {
+    pub(crate) fn permits(&self, file: &FoldedPath<'_>, pattern_base: &PatternBase<'_>) -> bool {
         let base = match self.begin {
-            PatternAnchor::Top | PatternAnchor::Anywhere => Some(place.top),
-            PatternAnchor::User => place.user,
+            PatternAnchor::Top | PatternAnchor::Anywhere => Some(pattern_base.top),
+            PatternAnchor::User => pattern_base.user,
             PatternAnchor::Root => Some(Path::new("/")),
         };
         let below = base.and_then(|base| file.path.strip_prefix(base).ok());
         below.is_some_and(|below| self.exact.is_match(below))
     }
 
-    /// Whether a deny or ask rule with this pattern covers the file: whatever the case of its letters and however they
-    /// are composed, and with everything below it.
-    pub(crate) fn forbids(&self, file: &FoldedPath<'_>, place: &PatternBase<'_>) -> bool {
+    /// Whether a deny or ask rule with this pattern covers the file, ignoring case and Unicode form, and
+    /// including everything below it.
+    pub(crate) fn forbids(&self, file: &FoldedPath<'_>, pattern_base: &PatternBase<'_>) -> bool {
         let base = match self.begin {
-            PatternAnchor::Top => Some(place.folded_top.as_str()),
-            PatternAnchor::User => place.folded_user.as_deref(),
+            PatternAnchor::Top => Some(pattern_base.folded_top.as_str()),
+            PatternAnchor::User => pattern_base.folded_user.as_deref(),
             PatternAnchor::Root | PatternAnchor::Anywhere => Some("/"),
         };
         let below = base.and_then(|base| file.folded.strip_prefix(base.trim_end_matches('/')));
@@ -114,7 +114,7 @@ fn begin(text: &str) -> Result<(PatternAnchor, &str), String> {
         return match rest.strip_prefix('/') {
             Some(rest) => Ok((PatternAnchor::User, rest)),
             None if rest.is_empty() => Ok((PatternAnchor::User, "")),
-            None => Err("only `~/` of the user is known; write the path from `/`".into()),
+            None => Err("only your own `~/` is supported; write the path from `/`".into()),
         };
     }
     if text.starts_with('/') {
@@ -129,10 +129,10 @@ fn compile(glob: &str) -> Result<GlobMatcher, String> {
         return Err(format!("it has more than {BRACES} braces; write several rules"));
     }
     let glob = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("its pattern is not well formed: {}", error.kind()))
+    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("its pattern is not valid: {}", error.kind()))
 }
 
-/// The path as a pattern that means only itself.
+/// Escapes a path so that the pattern matches only itself.
 pub(crate) fn escaped(path: &str) -> String {
     let special = |c: char| r"*?[]{}!\()".contains(c);
     path.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()

@@ -1,15 +1,15 @@
-//! Names of tools in rules: ours, and those that people know from elsewhere.
+//! Tool names in rules: Bosun's own, and those of other programs.
 
 use super::WordPattern;
 
-/// What the calls of a tool do, as far as rules can tell them apart.
+/// The kind of a tool's calls, as far as rules distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolCallKind {
     Shell,
     Read,
     Edit,
     Fetch,
-    /// Agents, by their types.
+    /// Starting agents, by type.
     Agent,
     /// The session's own state.
     Session,
@@ -20,13 +20,13 @@ pub(crate) enum ToolCallKind {
 #[derive(Debug)]
 pub(super) struct RuleToolName {
     pub(super) kind: ToolCallKind,
-    /// The one tool it is about; none for a whole family.
+    /// The only tool it covers; `None` for a whole family.
     pub(super) only: Option<WordPattern>,
-    /// Its name in our words.
+    /// Its canonical name.
     pub(super) canonical: String,
 }
 
-/// Families of tools, by our name for them and by others'.
+/// Families of tools, with Bosun's name and other programs' names.
 const FAMILIES: [(ToolCallKind, &str, &[&str]); 5] = [
     (ToolCallKind::Shell, "shell", &["Bash", "bash", "Shell"]),
     (ToolCallKind::Read, "read", &["Read", "Grep", "Glob", "LS"]),
@@ -35,7 +35,7 @@ const FAMILIES: [(ToolCallKind, &str, &[&str]); 5] = [
     (ToolCallKind::Agent, "task", &["Agent", "Task"]),
 ];
 
-/// Tools that go by their own name.
+/// Tools with names of their own.
 const TOOLS: [(ToolCallKind, &str); 29] = [
     (ToolCallKind::Read, "view"),
     (ToolCallKind::Read, "grep"),
@@ -68,7 +68,7 @@ const TOOLS: [(ToolCallKind, &str); 29] = [
     (ToolCallKind::Session, "task_complete"),
 ];
 
-/// Shorter names are near to too many others to guess at.
+/// Shorter names are similar to too many others to guess.
 const MIN_GUESS_LENGTH: usize = 4;
 
 impl RuleToolName {
@@ -78,7 +78,7 @@ impl RuleToolName {
             return Err("it names no tool".into());
         }
         if let Some(odd) = name.chars().find(|&c| !allowed(c)) {
-            return Err(format!("a tool's name has no {odd:?} in it"));
+            return Err(format!("a tool's name cannot contain {odd:?}"));
         }
         let family = FAMILIES.iter().find(|(_, ours, others)| *ours == name || others.contains(&name));
         if let Some((kind, ours, _)) = family {
@@ -92,14 +92,14 @@ impl RuleToolName {
     }
 }
 
-/// What the calls of a tool of ours do, by any of its names.
+/// The kind of a built-in tool's calls, by any of its names.
 pub(super) fn kind_of(tool: &str) -> Option<ToolCallKind> {
     let family = FAMILIES.iter().find(|(_, ours, others)| *ours == tool || others.contains(&tool));
     let family = family.map(|(kind, ..)| *kind);
     family.or_else(|| TOOLS.iter().find(|(_, name)| *name == tool).map(|(kind, _)| *kind))
 }
 
-/// A tool that is not known may come later, unless its name looks like a slip.
+/// Accepts an unknown tool, which may exist later, unless its name looks like a typo.
 fn unknown(name: &str) -> Result<ToolCallKind, String> {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return Err("a tool's name begins with a letter".into());
@@ -115,7 +115,7 @@ fn unknown(name: &str) -> Result<ToolCallKind, String> {
     }
 }
 
-/// Whether both are made of the same letters.
+/// Whether both have the same letters.
 fn is_shuffled(one: &str, other: &str) -> bool {
     let letters = |name: &str| {
         let mut letters: Vec<char> = name.to_ascii_lowercase().chars().collect();
@@ -125,7 +125,7 @@ fn is_shuffled(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
-/// How many letters must be changed, added or left out to make one name of the other, whatever their case.
+/// The edit distance of two names, ignoring case.
 fn distance(one: &str, other: &str) -> usize {
     strsim::levenshtein(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
 }

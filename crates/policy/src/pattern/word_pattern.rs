@@ -1,8 +1,8 @@
-//! Patterns for single words, and how the text of a rule falls into words.
+//! Patterns for single words, and splitting the text of a rule into words.
 
 use std::fmt;
 
-/// A pattern for one word: `*` is any text, `?` any character.
+/// A pattern for one word: `*` matches any text, `?` any character.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct WordPattern {
     pieces: Vec<WordPatternPiece>,
@@ -22,7 +22,7 @@ enum WordPatternPiece {
 }
 
 impl WordPattern {
-    /// Reads a pattern without quotes.
+    /// Parses a pattern without quotes.
     pub(crate) fn glob(text: &str) -> WordPattern {
         let piece = |c| match c {
             '*' => WordPatternPiece::Many,
@@ -32,12 +32,12 @@ impl WordPattern {
         WordPattern { pieces: text.chars().map(piece).collect() }
     }
 
-    /// Whether it is a `*` alone.
+    /// Whether it consists of `*` alone.
     pub(super) fn is_any(&self) -> bool {
         !self.pieces.is_empty() && self.pieces.iter().all(|piece| *piece == WordPatternPiece::Many)
     }
 
-    /// The word itself, if there is only one that it matches.
+    /// The word, if the pattern matches only one.
     pub(crate) fn literal(&self) -> Option<String> {
         let only = |piece: &WordPatternPiece| match piece {
             WordPatternPiece::This(c) => Some(*c),
@@ -60,7 +60,7 @@ impl WordPattern {
     pub(crate) fn matches(&self, word: &str) -> bool {
         let word: Vec<char> = word.chars().collect();
         let (mut at, mut seen) = (0, 0);
-        // Where the last `*` stands, and how much of the word it has taken.
+        // The position of the last `*`, and how much of the word it has matched.
         let mut star: Option<(usize, usize)> = None;
         while seen < word.len() {
             match self.pieces.get(at) {
@@ -84,7 +84,7 @@ impl WordPattern {
         self.pieces[at..].iter().all(|piece| *piece == WordPatternPiece::Many)
     }
 
-    /// Whether the word matches, and no wildcard stands for a way out of a folder, or makes an option of it.
+    /// Whether the word matches without a wildcard that stands for `..` or for the beginning of an option.
     pub(super) fn matches_within(&self, word: &str) -> bool {
         if word.starts_with('-') && !matches!(self.pieces.first(), None | Some(WordPatternPiece::This(_))) {
             return false;
@@ -93,14 +93,14 @@ impl WordPattern {
         self.matches(word) && (self.literal().is_some() || !climbs() || self.text().contains(".."))
     }
 
-    /// What stands before a `:*` at its end.
+    /// The pattern before a `:*` at its end.
     pub(super) fn before_colon(&self) -> Option<WordPattern> {
         let before = self.pieces.strip_suffix(&[WordPatternPiece::This(':'), WordPatternPiece::Many])?;
         Some(WordPattern { pieces: before.to_vec() })
     }
 }
 
-/// Splits the text of a rule into words. Quotes and backslashes take a wildcard's meaning away, as in a shell.
+/// Splits the text of a rule into words. Quotes and backslashes make wildcards literal, as in a shell.
 pub(super) fn split(text: &str) -> Result<Vec<WordPattern>, String> {
     let mut words = Vec::new();
     let mut word: Option<Vec<WordPatternPiece>> = None;
@@ -123,7 +123,7 @@ pub(super) fn split(text: &str) -> Result<Vec<WordPattern>, String> {
     Ok(words)
 }
 
-/// A word as a rule writes it, so that it means only itself.
+/// Quotes a word so that a rule matches it literally.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^~#{}[]".contains(c);
     if !word.is_empty() && word.chars().all(plain) && !word.ends_with(':') {

@@ -1,5 +1,5 @@
-//! Commands that only look: they start no program, write no file, and read nothing but their operands. An option that is
-//! not known makes any of them an ordinary command.
+//! Read-only commands: they start no program, write no file, and read nothing but their operands. An unknown option
+//! makes any of them an ordinary command.
 
 mod table;
 
@@ -8,20 +8,20 @@ use table::{OperandKind, PROGRAMS, ReadOnlyProgram};
 use crate::pattern::bare;
 use crate::shell::{ShellWord, SimpleCommand};
 
-/// What such a command reads.
+/// What a read-only command reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReadOnlyInputs<'a> {
     /// Words that may name files or folders.
     pub(crate) paths: Vec<&'a ShellWord>,
     pub(crate) depth: ReadDepth,
-    /// Whether git does it, which may run what the settings of the repository name.
+    /// Whether it is git, which may run programs that the repository's settings name.
     pub(crate) git: bool,
 }
 
 /// Which contents of a folder are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ReadDepth {
-    /// None: only files that are named, and the names of others.
+    /// None: only named files, and the names of others.
     #[default]
     Named,
     /// Those that are not hidden.
@@ -29,11 +29,11 @@ pub(crate) enum ReadDepth {
     Everything,
 }
 
-/// Programs that do nothing but run the command in their words.
+/// Programs that do nothing but run the command in their arguments.
 const TRANSPARENT_WRAPPERS: [&str; 9] =
     ["bash", "builtin", "command", "env", "nice", "sh", "stdbuf", "time", "timeout"];
 
-/// What a command reads, if it only looks.
+/// What a command reads, if it is read-only.
 pub(crate) fn read_only_inputs(simple: &SimpleCommand) -> Option<ReadOnlyInputs<'_>> {
     let name = bare(&simple.name);
     let through = simple.wrappers.iter().all(|name| TRANSPARENT_WRAPPERS.contains(&bare(name)));
@@ -48,8 +48,8 @@ pub(crate) fn read_only_inputs(simple: &SimpleCommand) -> Option<ReadOnlyInputs<
         "date" => date(&simple.args),
         _ => {
             let program = PROGRAMS.iter().find(|program| program.names.contains(&name))?;
-            let given = ProgramArguments::read(program, &simple.args)?;
-            inputs_by_operands(name, program, given)
+            let arguments = ProgramArguments::read(program, &simple.args)?;
+            inputs_by_operands(name, program, arguments)
         }
     }
 }
@@ -59,42 +59,42 @@ pub(crate) fn read_only_inputs(simple: &SimpleCommand) -> Option<ReadOnlyInputs<
 struct ProgramArguments<'a> {
     options: Vec<&'a str>,
     operands: Vec<&'a ShellWord>,
-    /// Whether a long option may have taken the first operand for its value.
+    /// Whether the first operand may be the value of a long option.
     long_before: bool,
 }
 
 impl<'a> ProgramArguments<'a> {
-    /// Sorts arguments; nothing where an option is not one of the program's.
+    /// Sorts arguments; returns `None` if an option is not in the program's table.
     fn read(program: &ReadOnlyProgram, args: &'a [ShellWord]) -> Option<ProgramArguments<'a>> {
-        let mut given = ProgramArguments::default();
+        let mut arguments = ProgramArguments::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             let ShellWord::Known(text) = arg else {
-                given.operands.push(arg);
+                arguments.operands.push(arg);
                 continue;
             };
             if program.operands == OperandKind::Text && program.flags.is_empty() {
                 continue;
             }
             if text == "--" {
-                // It may be the value of the option before it, and then options follow.
-                given.operands.extend(rest.by_ref());
-                given.operands.iter().all(|word| !self::text(word).starts_with('-')).then_some(())?;
+                // It may be the value of the option before it, so that options follow.
+                arguments.operands.extend(rest.by_ref());
+                arguments.operands.iter().all(|word| !self::text(word).starts_with('-')).then_some(())?;
             } else if let Some(long) = text.strip_prefix("--") {
                 let name = long.split('=').next().unwrap_or(long);
                 program.longs.contains(&name).then_some(())?;
-                given.options.push(name);
-                given.long_before |= !long.contains('=') && given.operands.is_empty();
+                arguments.options.push(name);
+                arguments.long_before |= !long.contains('=') && arguments.operands.is_empty();
             } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-                given.options.push(text);
+                arguments.options.push(text);
                 if takes_next(program, letters)? && !matches!(rest.next()?, ShellWord::Known(_)) {
                     return None;
                 }
             } else {
-                given.operands.push(arg);
+                arguments.operands.push(arg);
             }
         }
-        Some(given)
+        Some(arguments)
     }
 
     fn has(&self, letters: &str, longs: &[&str]) -> bool {
@@ -105,7 +105,7 @@ impl<'a> ProgramArguments<'a> {
     }
 }
 
-/// Whether a cluster of letters takes the next argument; nothing where a letter is not known.
+/// Whether a cluster of letters takes the next argument; `None` if a letter is unknown.
 fn takes_next(program: &ReadOnlyProgram, letters: &str) -> Option<bool> {
     for (at, letter) in letters.char_indices() {
         if program.valued.contains(letter) {
@@ -121,29 +121,29 @@ fn takes_next(program: &ReadOnlyProgram, letters: &str) -> Option<bool> {
 fn inputs_by_operands<'a>(
     name: &str,
     program: &ReadOnlyProgram,
-    given: ProgramArguments<'a>,
+    arguments: ProgramArguments<'a>,
 ) -> Option<ReadOnlyInputs<'a>> {
     let everything = |is: bool| if is { ReadDepth::Everything } else { ReadDepth::Named };
     let paths = match program.operands {
-        OperandKind::None => given.operands.is_empty().then(Vec::new)?,
-        OperandKind::Text => given.operands.clone(),
-        OperandKind::Paths => given.operands.clone(),
-        OperandKind::OneFolder => (given.operands.len() == 1).then(|| given.operands.clone())?,
+        OperandKind::None => arguments.operands.is_empty().then(Vec::new)?,
+        OperandKind::Text => arguments.operands.clone(),
+        OperandKind::Paths => arguments.operands.clone(),
+        OperandKind::OneFolder => (arguments.operands.len() == 1).then(|| arguments.operands.clone())?,
         OperandKind::PatternThenPaths => {
-            let by_option = given.has("e", &["regexp", "files", "type-list"]);
-            let skipped = usize::from(!by_option && !given.long_before);
-            given.operands.iter().skip(skipped).copied().collect()
+            let by_option = arguments.has("e", &["regexp", "files", "type-list"]);
+            let skipped = usize::from(!by_option && !arguments.long_before);
+            arguments.operands.iter().skip(skipped).copied().collect()
         }
     };
-    // Words that are no paths may still be patterns, which the shell would look up.
+    // Words that are not paths may still be glob patterns, which the shell expands.
     let paths = match program.operands {
         OperandKind::Text => paths.into_iter().filter(|word| matches!(word, ShellWord::Glob(_))).collect(),
         _ => paths,
     };
     let depth = match name {
-        "rg" if given.has("u.", &["hidden", "no-ignore"]) => ReadDepth::Everything,
+        "rg" if arguments.has("u.", &["hidden", "no-ignore"]) => ReadDepth::Everything,
         "rg" => ReadDepth::Visible,
-        "grep" | "egrep" | "fgrep" | "diff" => everything(given.has("r", &["recursive"])),
+        "grep" | "egrep" | "fgrep" | "diff" => everything(arguments.has("r", &["recursive"])),
         _ => ReadDepth::Named,
     };
     Some(ReadOnlyInputs { paths, depth, git: false })
@@ -155,7 +155,7 @@ fn text(word: &ShellWord) -> &str {
     }
 }
 
-/// Without an action `find` prints names.
+/// Without an action, `find` prints names.
 fn find(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     #[rustfmt::skip]
     const ALONE: [&str; 21] = [
@@ -173,7 +173,7 @@ fn find(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     while let [word, after @ ..] = rest {
         rest = match text(word) {
             alone if ALONE.contains(&alone) => after,
-            // Not even a pattern may become several words.
+            // A pattern could expand to several words.
             valued if VALUED.contains(&valued) => match after {
                 [ShellWord::Known(_), further @ ..] => further,
                 [..] => return None,
@@ -203,7 +203,7 @@ fn date(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     args.iter().all(fits).then(ReadOnlyInputs::default)
 }
 
-/// Commands of git that look, where no option makes them do more. The reader has looked at their options already.
+/// Read-only git commands, if no option makes them do more. The parser has checked their options already.
 fn git(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     #[rustfmt::skip]
     const LOOK: [&str; 25] = [
@@ -230,11 +230,11 @@ fn git(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     let operands: Vec<&ShellWord> = words.iter().filter(|word| !is_option(word)).collect();
     let lists = |listed: &[&str]| {
         let listing = |option: &&str| listed.contains(option) || option.starts_with("--sort=");
-        let says = options.iter().any(|option| ["-l", "--list"].contains(option));
-        options.iter().all(listing) && (operands.is_empty() || says)
+        let lists_only = options.iter().any(|option| ["-l", "--list"].contains(option));
+        options.iter().all(listing) && (operands.is_empty() || lists_only)
     };
     let first = operands.first().map(|word| text(word));
-    let looks = match command {
+    let reads = match command {
         "branch" => lists(&["-a", "-r", "-v", "-vv", "-l", "--list", "--all", "--remotes", "--show-current", "-av"]),
         "tag" => lists(&["-l", "--list", "-n"]),
         "remote" => operands.is_empty() || first == Some("get-url"),
@@ -243,7 +243,7 @@ fn git(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
         "worktree" => first == Some("list"),
         command => LOOK.contains(&command),
     };
-    // What a long option has behind its sign may be a file.
+    // The value of a long option may be a file.
     paths.extend(operands);
-    looks.then_some(ReadOnlyInputs { paths, depth: ReadDepth::Named, git: true })
+    reads.then_some(ReadOnlyInputs { paths, depth: ReadDepth::Named, git: true })
 }

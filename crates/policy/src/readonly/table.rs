@@ -1,10 +1,10 @@
-//! The programs that only look, and the options with which they do.
+//! The read-only programs and their read-only options.
 
-/// A program, and what it may be given.
+/// A program and its allowed arguments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadOnlyProgram {
     pub(super) names: &'static [&'static str],
-    /// Letters that stand alone.
+    /// Letters without a value.
     pub(super) flags: &'static str,
     /// Letters whose value follows, attached or as the next argument.
     pub(super) valued: &'static str,
@@ -16,12 +16,12 @@ pub(super) struct ReadOnlyProgram {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperandKind {
     None,
-    /// Words that it prints, or computes with.
+    /// Words that it prints or computes with.
     Text,
     Paths,
     /// A folder to go to.
     OneFolder,
-    /// What is searched for, and where.
+    /// A search pattern, then paths.
     PatternThenPaths,
 }
 

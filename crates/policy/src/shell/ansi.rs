@@ -2,7 +2,7 @@
 
 use super::characters;
 
-/// What the text between the quotes stands for; nothing where it has an escape whose bytes are no plain text.
+/// Decodes the text between the quotes; returns `None` if an escape produces bytes that are not plain text.
 pub(super) fn decode(text: &str) -> Option<String> {
     let mut decoded = String::new();
     let mut rest = text.chars();
@@ -39,7 +39,7 @@ fn number(rest: &mut std::str::Chars<'_>, radix: u32, most: usize) -> Option<u32
     u32::from_str_radix(&text, radix).ok()
 }
 
-/// What is above 127 depends on the locale.
+/// Values above 127 depend on the locale.
 fn ascii(value: u32) -> Option<char> {
     char::from_u32(value).filter(|c| c.is_ascii() && *c != '\0')
 }

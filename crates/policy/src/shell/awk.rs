@@ -2,10 +2,10 @@
 
 use super::raw_command::RawWord;
 
-/// What a program of awk needs to do more than print.
+/// Text that an awk program needs to do more than print.
 const SIGNS: [&str; 6] = ["system", "|", "getline", ">", "@", "ENVIRON"];
 
-/// Why an awk may do more than print.
+/// Why an awk command may do more than print.
 pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     let mut rest = args.iter();
     let program = loop {

@@ -6,7 +6,7 @@ pub(super) fn may_expand(text: &str) -> bool {
     inside.is_some_and(|inside| inside.contains(',') || inside.contains(".."))
 }
 
-/// The words of a single list such as `a{b,c}d`; nothing for anything less plain.
+/// Expands a single list such as `a{b,c}d`; returns `None` for anything more complex.
 pub(super) fn expand(text: &str) -> Option<Vec<String>> {
     let (before, rest) = text.split_once('{')?;
     let (inside, after) = rest.split_once('}')?;

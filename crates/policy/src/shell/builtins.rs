@@ -1,18 +1,18 @@
-//! Commands of the shell itself that run text, or change what later commands mean.
+//! Shell builtins that run text, or change what later commands mean.
 
 use super::raw_command::RawWord;
 use super::{ShellWord, variables};
 
-/// Commands that are never clear.
+/// Builtins that are always unclear.
 #[rustfmt::skip]
 const EVALUATES: [&str; 21] = [
     ".", "alias", "bind", "compgen", "complete", "compopt", "enable", "eval", "fc", "getopts", "hash", "history",
     "let", "logout", "mapfile", "readarray", "shopt", "source", "suspend", "trap", "unalias",
 ];
 
-/// Why a command of the shell is unclear; nothing where its name says what it does.
+/// Why a builtin is unclear; `None` if its name says what it does.
 pub(super) fn problem(name: &str, args: &[RawWord]) -> Option<&'static str> {
-    const VARIABLE: &str = "it sets a variable that other programs may listen to";
+    const VARIABLE: &str = "it sets a variable that other programs may read";
     let known = |fits: &dyn Fn(&str) -> bool| args.iter().any(|arg| arg.text().is_some_and(fits));
     match name {
         name if EVALUATES.contains(&name) => Some("it runs text, or changes what later commands mean"),
@@ -32,7 +32,7 @@ pub(super) fn problem(name: &str, args: &[RawWord]) -> Option<&'static str> {
     }
 }
 
-/// Whether a setting has a name and changes nothing about what commands mean.
+/// Whether a named shell option does not change what commands mean.
 pub(super) fn is_named_setting(text: &str) -> bool {
     ["pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "errtrace"].contains(&text)
 }
@@ -42,11 +42,11 @@ fn is_plain_setting(text: &str) -> bool {
     is_named_setting(text) || letters.is_some_and(|letters| letters.chars().all(|c| "euxfCEo".contains(c)))
 }
 
-/// The text of a list is expanded, even where it was quoted; so the value must be known, and no list.
+/// The text of a list is expanded even if it was quoted, so the value must be known and not a list.
 fn declares(arg: &RawWord, fits: fn(&str, &ShellWord) -> bool) -> bool {
     let Some(text) = arg.text() else { return false };
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    // What is added to a value, or exported as it is, is judged by nothing but its name.
+    // A variable that is appended to, or exported as it is, is judged by its name alone.
     let value_known = text.contains('=') && !name.ends_with('+');
     let word = ShellWord::Known(if value_known { value.to_owned() } else { "C".to_owned() });
     let plain = !value.starts_with('(') && fits(name.strip_suffix('+').unwrap_or(name), &word);
@@ -54,7 +54,7 @@ fn declares(arg: &RawWord, fits: fn(&str, &ShellWord) -> bool) -> bool {
     plain || ["-p", "-r", "-g"].contains(&text)
 }
 
-/// Whether `read` fills only variables that nobody else listens to.
+/// Whether `read` sets only variables that no program reads.
 fn reads_privately(args: &[RawWord]) -> bool {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {

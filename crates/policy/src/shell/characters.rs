@@ -1,13 +1,13 @@
-//! Characters that make a command read differently than it runs.
+//! Characters that make a command look different from what it runs.
 
-/// Why the text must not be judged by its looks; nothing where it may.
+/// Why the text may look different from what it is; `None` if it does not.
 pub(super) fn problem(text: &str) -> Option<&'static str> {
     text.chars().find_map(|c| match c {
         '\n' | '\t' => None,
-        c if c.is_control() => Some("it holds a control character"),
+        c if c.is_control() => Some("it contains a control character"),
         c if c.is_ascii() => None,
-        c if c.is_whitespace() => Some("it holds a space that is none for the shell"),
-        c if is_invisible(c) => Some("it holds a character that cannot be seen"),
+        c if c.is_whitespace() => Some("it contains a space that the shell does not treat as one"),
+        c if is_invisible(c) => Some("it contains an invisible character"),
         _ => None,
     })
 }

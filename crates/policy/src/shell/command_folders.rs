@@ -1,35 +1,35 @@
-//! The folders that commands of a line run in.
+//! The folders that the commands of a line run in.
 
 use std::path::{Path, PathBuf};
 
 use super::{CommandTiming, ShellWord, SimpleCommand};
 
-/// How many folders of one line are followed.
+/// Maximum number of folders tracked per line.
 const MAX_FOLDERS: usize = 16;
 
-/// Where each command of a line may run.
+/// The folders in which each command of a line may run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandFolders {
     by_command: Vec<Vec<PathBuf>>,
     all: Vec<PathBuf>,
     /// Whether a command changes the folder of those after it.
     pub has_changes: bool,
-    /// Whether there are more folders than can be followed.
+    /// Whether there are more folders than are tracked.
     pub too_many: bool,
 }
 
 impl CommandFolders {
-    /// Follows commands that start in a folder. `go` says where a change from one folder to another may lead.
+    /// Follows commands that start in a folder. `go` returns where a change from one folder to another may lead.
     pub fn follow(
         commands: &[SimpleCommand],
         start: &Path,
         mut go: impl FnMut(&Path, &str) -> Vec<PathBuf>,
     ) -> CommandFolders {
-        let mut places = CommandFolders { all: vec![start.to_owned()], ..CommandFolders::default() };
-        places.has_changes = commands.iter().any(moves);
+        let mut folders = CommandFolders { all: vec![start.to_owned()], ..CommandFolders::default() };
+        folders.has_changes = commands.iter().any(moves);
         let in_order =
             commands.iter().filter(|simple| moves(simple)).all(|simple| simple.timing != CommandTiming::Unordered);
-        let mut current = places.all.clone();
+        let mut current = folders.all.clone();
         for simple in commands {
             let mut own = current.clone();
             for folder in options(simple) {
@@ -37,25 +37,25 @@ impl CommandFolders {
                 own.extend(next);
                 own.truncate(MAX_FOLDERS * 2);
             }
-            own.iter().for_each(|folder| places.add(folder));
-            places.by_command.push(own);
+            own.iter().for_each(|folder| folders.add(folder));
+            folders.by_command.push(own);
             if !moves(simple) {
                 continue;
             }
-            let mut next = next(simple, &current, &places.all, &mut go);
+            let mut next = next(simple, &current, &folders.all, &mut go);
             if simple.timing != CommandTiming::Once || !in_order {
                 next.extend(current);
             }
             next.dedup();
             next.truncate(MAX_FOLDERS * 2);
             current = next;
-            current.iter().for_each(|folder| places.add(folder));
+            current.iter().for_each(|folder| folders.add(folder));
         }
-        // What may run again runs where a later command went.
+        // A command that may run again may run in the folder of a later command.
         if !in_order {
-            places.by_command = vec![places.all.clone(); commands.len()];
+            folders.by_command = vec![folders.all.clone(); commands.len()];
         }
-        places
+        folders
     }
 
     fn add(&mut self, folder: &Path) {
@@ -68,7 +68,7 @@ impl CommandFolders {
         }
     }
 
-    /// The folders that a command may run in; every one where it is not known.
+    /// The folders that a command may run in; all of them if that is unknown.
     pub fn at(&self, command: usize) -> &[PathBuf] {
         self.by_command.get(command).unwrap_or(&self.all)
     }
@@ -89,7 +89,7 @@ fn moves(simple: &SimpleCommand) -> bool {
     matches!(simple.name.rsplit('/').next(), Some("cd" | "pushd" | "popd"))
 }
 
-/// Where a change of folder leads. Going back leads to wherever the commands were before.
+/// Where a change of folder leads. Going back leads to all folders so far.
 fn next(
     simple: &SimpleCommand,
     current: &[PathBuf],
@@ -103,15 +103,15 @@ fn next(
         [] => return before.to_vec(),
         targets => targets.to_vec(),
     };
-    let led = current.iter().flat_map(|from| targets.iter().flat_map(|target| go(from, target)).collect::<Vec<_>>());
-    let mut led: Vec<PathBuf> = led.collect();
+    let found = current.iter().flat_map(|from| targets.iter().flat_map(|target| go(from, target)).collect::<Vec<_>>());
+    let mut found: Vec<PathBuf> = found.collect();
     if back || simple.name.ends_with("pushd") {
-        led.extend(before.iter().cloned());
+        found.extend(before.iter().cloned());
     }
-    led
+    found
 }
 
-/// The folders that an option lets a program work in.
+/// The folders that options make a program work in.
 fn options(simple: &SimpleCommand) -> impl Iterator<Item = &str> {
     let before = std::iter::once("").chain(simple.args.iter().map(text));
     simple.args.iter().map(text).zip(before).filter_map(|(word, before)| match before {

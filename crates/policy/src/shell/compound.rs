@@ -14,7 +14,7 @@ impl ShellParser<'_> {
             "coproc" => self.coprocess(),
             "function" => self.function_word(),
             "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "}" | "!" | "]]" => {
-                self.stop("a word of the shell stands where a command should")
+                self.stop("a shell keyword where a command is expected")
             }
             _ => self.simple(),
         }
@@ -86,11 +86,11 @@ impl ShellParser<'_> {
         let from = self.at;
         let name = self.peek_token();
         if !variables::is_name(name) {
-            return self.stop("this loop is not one that is read");
+            return self.stop("this form of loop is not supported");
         }
         self.at += name.len();
         if !variables::is_private(name) {
-            self.doubt(from, "it sets a variable that other programs may listen to");
+            self.mark_unclear(from, "it sets a variable that other programs may read");
         }
         self.gap()?;
         if self.peek_token() == "in" {
@@ -140,14 +140,14 @@ impl ShellParser<'_> {
         loop {
             self.blanks()?;
             if self.word()?.is_none() {
-                return self.stop("a pattern of `case` is not one that is read");
+                return self.stop("this form of `case` pattern is not supported");
             }
             self.blanks()?;
             if self.take(")") {
                 return Ok(());
             }
             if self.sees("||") || !self.take("|") {
-                return self.stop("a pattern of `case` is not one that is read");
+                return self.stop("this form of `case` pattern is not supported");
             }
         }
     }
@@ -163,13 +163,13 @@ impl ShellParser<'_> {
             if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| !self.is_process() && self.take(operator)) {
                 continue;
             }
-            let Some(words) = self.word()? else { return self.stop("this condition is not one that is read") };
+            let Some(words) = self.word()? else { return self.stop("this form of condition is not supported") };
             let evaluates = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
             if words
                 .iter()
                 .any(|word| matches!(&word.word, ShellWord::Known(text) if evaluates.contains(&text.as_str())))
             {
-                return self.stop("a condition may evaluate what is only known when it runs");
+                return self.stop("a condition may evaluate text that is only known when it runs");
             }
         }
     }
@@ -183,7 +183,7 @@ impl ShellParser<'_> {
             return self.redirects();
         }
         self.simple()?;
-        // `coproc NAME { …; }` names itself; then what was read as a simple command is none.
+        // In `coproc NAME { …; }`, what was read as a simple command is the name.
         if self.sees("(") { self.stop("a coprocess has a name") } else { Ok(()) }
     }
 
@@ -196,17 +196,17 @@ impl ShellParser<'_> {
         if self.take("(") {
             self.blanks()?;
             if !self.take(")") {
-                return self.stop("this function is not one that is read");
+                return self.stop("this form of function is not supported");
             }
         }
         self.function(name)
     }
 
-    /// Reads the body of a function. What it starts counts, whether or not the function is called.
+    /// Reads the body of a function. Its commands count whether or not the function is called.
     pub(super) fn function(&mut self, name: &str) -> ParseResult {
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
         if !plain || name.is_empty() {
-            return self.stop("this function is not one that is read");
+            return self.stop("this form of function is not supported");
         }
         self.gap()?;
         let body = self.deeper(ShellParser::compound)?;

@@ -1,9 +1,9 @@
-//! Expansions: substitutions are read, and what evaluates text that is only known when it runs is refused.
+//! Expansions: substitutions are parsed; expansions that evaluate text only known at run time are refused.
 
 use super::parser::{ParseResult, ShellParser};
 
 impl<'a> ShellParser<'a> {
-    /// Reads what a `$` begins. A `$` that begins nothing is itself, and is returned.
+    /// Reads an expansion that begins with `$`. A literal `$` is returned.
     pub(super) fn dollar(&mut self) -> ParseResult<Option<&'a str>> {
         let from = self.at;
         self.at += 1;
@@ -36,7 +36,7 @@ impl<'a> ShellParser<'a> {
         let inside = self.take_while(|c| c.is_ascii_digit() || " \t+-*/%<>=!&|^~?:,()".contains(c));
         let from = self.at - inside.len();
         let Some(length) = arithmetic_end(inside) else {
-            return self.stop("arithmetic may evaluate what is only known when it runs");
+            return self.stop("arithmetic may evaluate text that is only known when it runs");
         };
         self.at = from + length + 2;
         Ok(())
@@ -53,7 +53,7 @@ impl<'a> ShellParser<'a> {
             return Ok(());
         }
         if length {
-            return self.stop("this expansion is not one that is read");
+            return self.stop("this form of expansion is not supported");
         }
         self.parameter_operator()?;
         self.parameter_word()
@@ -62,11 +62,11 @@ impl<'a> ShellParser<'a> {
     fn parameter_name(&mut self) -> ParseResult {
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if name.is_empty() && !"@*#?-$!".contains(self.bump().unwrap_or(' ')) {
-            return self.stop("this expansion is not one that is read");
+            return self.stop("this form of expansion is not supported");
         }
         let index = ["[@]", "[*]", "[0]"].iter().any(|index| self.take(index));
         if !index && self.sees("[") {
-            return self.stop("an index may evaluate what is only known when it runs");
+            return self.stop("an index may evaluate text that is only known when it runs");
         }
         Ok(())
     }
@@ -81,12 +81,12 @@ impl<'a> ShellParser<'a> {
         }
         let range = self.take(":") && !self.take_while(|c| c.is_ascii_digit() || " -:".contains(c)).is_empty();
         if !range || !self.sees("}") {
-            return self.stop("this expansion is not one that is read");
+            return self.stop("this form of expansion is not supported");
         }
         Ok(())
     }
 
-    /// Quotes mean different things here inside and outside of double quotes, so they are refused.
+    /// Reads the word after an operator. Quotes are refused, since their meaning depends on surrounding double quotes.
     fn parameter_word(&mut self) -> ParseResult {
         loop {
             match self.peek() {
@@ -98,7 +98,7 @@ impl<'a> ShellParser<'a> {
                     self.dollar()?;
                 }
                 None | Some('\'' | '"' | '\\' | '`' | '\n' | '<' | '>' | '{' | '(' | ')') => {
-                    return self.stop("this expansion is not one that is read");
+                    return self.stop("this form of expansion is not supported");
                 }
                 Some(_) => {
                     self.bump();
@@ -107,13 +107,13 @@ impl<'a> ShellParser<'a> {
         }
     }
 
-    /// Reads a substitution in backquotes, in which none of the refused characters may stand.
+    /// Reads a substitution in backquotes, which may not contain the refused characters.
     pub(super) fn backquoted(&mut self, refused: impl Fn(char) -> bool) -> ParseResult {
         self.at += 1;
         let from = self.at;
         let inside = self.take_while(|c| c != '`');
         if inside.contains(|c| c == '\\' || refused(c)) {
-            return self.stop("quotes stand in backquotes");
+            return self.stop("quotes inside backquotes are not supported");
         }
         let to = self.at;
         if !self.take("`") {
@@ -123,7 +123,7 @@ impl<'a> ShellParser<'a> {
     }
 }
 
-/// Where the `))` stands that closes arithmetic. A parenthesis that closes too early makes it something else.
+/// The position of the `))` that closes arithmetic. A parenthesis that closes too early makes it something else.
 fn arithmetic_end(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {

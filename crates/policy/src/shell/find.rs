@@ -1,11 +1,11 @@
-//! `find`: what its actions run.
+//! `find`: the commands that its actions run.
 
 use super::raw_command::{RawCommand, RawWord};
 use super::resolve::InnerCommands;
 
 const ACTIONS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
-/// What the actions of a `find` run.
+/// The commands that the actions of a `find` run.
 pub(super) fn inner_commands(raw: &RawCommand) -> InnerCommands {
     let mut runs = InnerCommands::itself();
     let mut rest = raw.args();
@@ -20,10 +20,10 @@ pub(super) fn inner_commands(raw: &RawCommand) -> InnerCommands {
                 };
                 let end = (0..after.len()).find(ends);
                 let Some((command, further)) = end.and_then(|end| after.split_at_checked(end)) else {
-                    return InnerCommands::unclear("an action of find does not end");
+                    return InnerCommands::unclear("an action of find has no end");
                 };
                 if !command.first().is_some_and(names_program) {
-                    return InnerCommands::unclear("what an action of find runs is not known");
+                    return InnerCommands::unclear("the command of an action of find is unknown");
                 }
                 runs.commands.push(inner(raw, command));
                 rest = further;
@@ -38,17 +38,17 @@ pub(super) fn inner_commands(raw: &RawCommand) -> InnerCommands {
     runs
 }
 
-/// An option or an operator here means that the action was an argument of something else.
+/// Whether a word can name a program. An option or operator means that the action was an argument of something else.
 fn names_program(word: &RawWord) -> bool {
     word.prefix.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_'))
 }
 
-/// The command of an action, in which `{}` is a file that is found.
+/// The command of an action, in which `{}` is a found file.
 fn inner(raw: &RawCommand, words: &[RawWord]) -> RawCommand {
     let mut inner = raw.inner(words);
     for word in &mut inner.words {
         if word.display().contains("{}") {
-            // What is found begins with the folder that was searched, which may be anything.
+            // A found path begins with the searched folder, which may be anything.
             *word = RawWord { splits: true, ..RawWord::unknown(word.display(), "") };
         }
     }

@@ -1,4 +1,4 @@
-//! The second opinion: tree-sitter's grammar of bash.
+//! The second opinion: tree-sitter's bash grammar.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -7,13 +7,13 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use super::UnclearPart;
 
-/// How often the parser may report progress before it is ended. The longest texts need a few thousand reports.
+/// How often the parser may report progress before it is stopped. The longest texts need a few thousand reports.
 const MAX_PROGRESS_REPORTS: usize = 50_000;
 
-/// What the grammar sees differently than our reader, which found commands that begin at `starts`.
+/// Parts that the grammar parses differently than our parser, which found commands that begin at `starts`.
 pub(super) fn doubts(text: &str, starts: &BTreeSet<usize>) -> Vec<UnclearPart> {
     let Some(tree) = parse(text) else {
-        return vec![UnclearPart { part: text.to_owned(), why: "it takes too long to be read".to_owned() }];
+        return vec![UnclearPart { part: text.to_owned(), why: "it takes too long to parse".to_owned() }];
     };
     let mut doubts = Vec::new();
     let mut cursor = tree.walk();
@@ -37,11 +37,11 @@ pub(super) fn doubts(text: &str, starts: &BTreeSet<usize>) -> Vec<UnclearPart> {
 
 fn doubt(node: Node<'_>, starts: &BTreeSet<usize>) -> Option<&'static str> {
     if node.is_error() || node.is_missing() {
-        return Some("it is not a command that can be read for sure");
+        return Some("it cannot be parsed reliably");
     }
     let command = matches!(node.kind(), "command_name" | "declaration_command" | "unset_command")
         || node.kind() == "[" && node.parent().is_some_and(|parent| parent.kind() == "test_command");
-    (command && !starts.contains(&node.start_byte())).then_some("two ways to read it find different commands")
+    (command && !starts.contains(&node.start_byte())).then_some("two parsers find different commands in it")
 }
 
 fn parse(text: &str) -> Option<Tree> {

@@ -6,9 +6,9 @@ use super::parser::{ParseResult, ShellParser, is_break};
 #[derive(Debug, Clone)]
 pub(super) struct HereDocument {
     delimiter: String,
-    /// Whether the body is taken as it is written.
+    /// Whether the body is literal.
     literal: bool,
-    /// Whether tabs at the beginning of its lines do not count.
+    /// Whether leading tabs of its lines are ignored.
     tabs: bool,
 }
 
@@ -32,7 +32,7 @@ impl ShellParser<'_> {
         Ok(())
     }
 
-    /// Reads the bodies of the here-documents that were begun on the line that just ended.
+    /// Reads the bodies of the here-documents that began on the line that just ended.
     pub(super) fn here_documents(&mut self) -> ParseResult {
         for document in std::mem::take(&mut self.pending) {
             let from = self.at;
@@ -44,7 +44,7 @@ impl ShellParser<'_> {
         Ok(())
     }
 
-    /// Moves behind a body and its delimiter, and says where the body ends.
+    /// Moves past a body and its delimiter, and returns where the body ends.
     fn here_end(&mut self, document: &HereDocument) -> ParseResult<usize> {
         loop {
             let (from, line) = (self.at, self.take_while(|c| c != '\n'));
@@ -55,7 +55,7 @@ impl ShellParser<'_> {
             if !document.literal && line.ends_with('\\') {
                 return self.stop("a line of a here-document is continued");
             }
-            // Inside a substitution some shells end the document here, some do not.
+            // Inside a substitution, some shells end the document here and some do not.
             if line.starts_with(&document.delimiter) && line[document.delimiter.len()..].starts_with(is_break) {
                 return self.stop("a line of a here-document looks like its end");
             }

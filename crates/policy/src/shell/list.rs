@@ -10,7 +10,7 @@ pub(super) enum ListTerminator {
     End,
     /// A closing parenthesis.
     Parenthesis,
-    /// One of these words of the shell.
+    /// One of these shell keywords.
     Words(&'static [&'static str]),
     /// The end of an item of `case`.
     Item,
@@ -29,7 +29,7 @@ impl ShellParser<'_> {
         Ok(())
     }
 
-    /// Reads commands up to what ends them.
+    /// Reads commands up to a terminator.
     pub(super) fn list(&mut self, until: ListTerminator) -> ParseResult {
         let mut empty = true;
         loop {
@@ -48,15 +48,15 @@ impl ShellParser<'_> {
                 self.elsewhere(before);
             }
             if self.sees(";;") || self.sees(";&") {
-                return self.stop("a command ends where none may end");
+                return self.stop("a command ends in an unexpected place");
             }
             if !self.sees("\n") && !self.take(";") && !self.take("&") {
-                return self.stop("a command does not end where it should");
+                return self.stop("a command does not end where expected");
             }
         }
     }
 
-    /// Only a whole text and an item of `case` may hold no command.
+    /// Only a whole text and an item of `case` may be empty.
     fn nothing(&self, until: ListTerminator) -> ParseResult {
         match until {
             ListTerminator::End | ListTerminator::Item => Ok(()),
@@ -88,7 +88,7 @@ impl ShellParser<'_> {
     fn pipeline(&mut self, when: CommandTiming) -> ParseResult {
         self.pipeline_words()?;
         let before = self.found.commands.len();
-        // What stands in something else may run often, or in a process of its own.
+        // A nested command may run several times, or in a process of its own.
         self.timing = if self.depth == 0 { when } else { CommandTiming::Unordered };
         self.deeper(ShellParser::command)?;
         loop {
@@ -104,7 +104,7 @@ impl ShellParser<'_> {
         }
     }
 
-    /// The commands from this one on run in processes of their own.
+    /// Marks the commands from this one on as running in processes of their own.
     fn elsewhere(&mut self, from: usize) {
         for command in self.found.commands.iter_mut().skip(from) {
             command.timing = CommandTiming::Unordered;
@@ -125,7 +125,7 @@ impl ShellParser<'_> {
                         self.at += 2;
                     } else if self.sees("-") || self.sees("(") {
                         // Inside a substitution some versions of bash refuse a parenthesis here.
-                        return self.stop("`time` of the shell is not used like this");
+                        return self.stop("this use of the shell's `time` is not supported");
                     }
                 }
                 _ => return Ok(()),

@@ -1,11 +1,11 @@
-//! What a shell command would start: every program of every pipeline, list, substitution and wrapper in it.
+//! Finds what a shell command would start: every program of every pipeline, list, substitution and wrapper in it.
 //!
-//! The promise: if nothing is unclear and no command has tricks, then running the text with bash starts only programs
-//! that are named in `commands` or in their `through`, and the shell itself opens only `files`. Whatever cannot be
-//! known from the text is said to be unclear. A false alarm costs a question; a miss would be a hole.
+//! The promise: if nothing is unclear and no command has risks, then running the text with bash starts only programs
+//! named in `commands` or in their `wrappers`, and the shell itself opens only `files`. Everything that cannot be known
+//! from the text is reported as unclear. A false alarm costs a question; a miss would be a hole.
 //!
-//! Two readers see every text: our own, which is strict and refuses what it is not sure of, and tree-sitter's grammar
-//! of bash. Where the second sees a command that the first does not, the text is unclear.
+//! Two parsers read every text: our own, which is strict and refuses what it is not sure of, and tree-sitter's bash
+//! grammar. If the second finds a command that the first does not, the text is unclear.
 
 mod ansi;
 mod awk;

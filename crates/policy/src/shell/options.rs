@@ -1,28 +1,28 @@
-//! Options as programs read them.
+//! Option syntax of programs.
 
 use super::raw_command::RawWord;
 
-/// The options of a program that runs another one.
+/// The options of a program that runs another program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OptionSyntax {
-    /// Letters that stand alone.
+    /// Letters without a value.
     pub(super) flags: &'static str,
     /// Letters that take a value, attached or as the next argument.
     pub(super) valued: &'static str,
     /// Letters that take a value only when it is attached.
     pub(super) attached: &'static str,
-    /// Long options that stand alone, or have their value after `=`.
+    /// Long options without a value, or with the value after `=`.
     pub(super) long_flags: &'static [&'static str],
     /// Long options that take a value.
     pub(super) long_valued: &'static [&'static str],
 }
 
-/// No options at all.
+/// No options.
 pub(super) const NONE: OptionSyntax =
     OptionSyntax { flags: "", valued: "", attached: "", long_flags: &[], long_valued: &[] };
 
 impl OptionSyntax {
-    /// Where the operands begin; nothing where an option is not one of these, or is only known when it runs.
+    /// Where the operands begin; `None` if an option is unknown or only known when it runs.
     pub(super) fn operands(&self, args: &[RawWord]) -> Option<usize> {
         let mut at = 0;
         while let Some(arg) = args.get(at) {
@@ -38,7 +38,7 @@ impl OptionSyntax {
                 cluster if cluster.starts_with('-') => self.cluster(cluster.trim_start_matches('-'))?,
                 _ => return Some(at),
             };
-            // A value that becomes several words moves everything behind it.
+            // A value that expands to several words shifts everything after it.
             args.get(at + taken - 1).filter(|value| value.is_one_word())?;
             at += taken;
         }
@@ -82,7 +82,7 @@ pub(super) fn has_letter(text: &str, letters: &str) -> bool {
     cluster.is_some_and(|cluster| cluster.contains(|c| letters.contains(c)))
 }
 
-/// The arguments that may be options: those before `--`. Right after an option `--` may be its value.
+/// The arguments that may be options: those before `--`. Right after an option, `--` may be its value.
 pub(super) fn before_operands(args: &[RawWord]) -> &[RawWord] {
     let ends = |at: &usize| {
         let value = at.checked_sub(1).and_then(|before| args.get(before)).is_some_and(|before| !before.is_operand());

@@ -1,20 +1,20 @@
-//! A place in a text, and the small steps over it.
+//! A position in a text, and the basic steps over it.
 
 use super::here::HereDocument;
 use super::raw_command::RawScript;
 use super::{CommandTiming, UnclearPart};
 
-/// How deep constructs may stand in each other.
+/// Maximum nesting depth of constructs.
 pub(super) const MAX_DEPTH: usize = 16;
 
-/// Reads a text from left to right, strictly: what it is not sure of, it refuses.
+/// Reads a text from left to right, strictly: it refuses what it is not sure of.
 #[derive(Debug)]
 pub(super) struct ShellParser<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
     pub(super) depth: usize,
     pub(super) found: RawScript,
-    /// When the simple command runs that is read next.
+    /// When the next simple command runs.
     pub(super) timing: CommandTiming,
     /// Here-documents whose bodies begin after the next newline.
     pub(super) pending: Vec<HereDocument>,
@@ -60,7 +60,7 @@ impl<'a> ShellParser<'a> {
         Some(c)
     }
 
-    /// Takes exactly this, if it is here.
+    /// Takes exactly this text, if it is next.
     pub(super) fn take(&mut self, what: &str) -> bool {
         let here = self.sees(what);
         if here {
@@ -69,7 +69,7 @@ impl<'a> ShellParser<'a> {
         here
     }
 
-    /// Takes characters as long as they fit.
+    /// Takes characters while they match.
     pub(super) fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !fits(c)).unwrap_or(rest.len());
@@ -81,18 +81,18 @@ impl<'a> ShellParser<'a> {
         Err(ParseStop { at: self.at, why })
     }
 
-    /// The text from a place to here.
+    /// The text from a position to here.
     pub(super) fn since(&self, from: usize) -> &'a str {
         self.text.get(from..self.at).unwrap_or_default()
     }
 
-    /// Notes that a part is unclear, and reading goes on.
-    pub(super) fn doubt(&mut self, from: usize, why: &str) {
+    /// Records that a part is unclear, and continues.
+    pub(super) fn mark_unclear(&mut self, from: usize, why: &str) {
         let part = self.since(from).to_owned();
         self.found.unclear.push(UnclearPart { part, why: why.to_owned() });
     }
 
-    /// Reads something that stands in something else.
+    /// Reads a nested construct.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         if self.depth >= MAX_DEPTH {
             return self.stop("it is nested too deeply");
@@ -119,7 +119,7 @@ impl<'a> ShellParser<'a> {
         result
     }
 
-    /// Reads the commands of a substitution, whose here-documents are its own.
+    /// Reads the commands of a substitution, which has its own here-documents.
     pub(super) fn substitution<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         if !self.pending.is_empty() {
             return self.stop("a here-document and a substitution share a line");
@@ -145,7 +145,7 @@ impl<'a> ShellParser<'a> {
         }
     }
 
-    /// A continued line joins what stands before and after it, so it only separates where a blank stands before it.
+    /// Skips a line continuation. It joins the text before and after it, so it separates words only after a blank.
     fn continued_line(&mut self) -> ParseResult {
         let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
         if !matches!(before, None | Some(' ' | '\t' | '\n')) || !self.pending.is_empty() {
@@ -166,16 +166,16 @@ impl<'a> ShellParser<'a> {
         }
     }
 
-    /// The characters up to the next blank or operator, which is how the shell finds its own words.
+    /// The characters up to the next blank or operator, which is how the shell finds its keywords.
     pub(super) fn peek_token(&self) -> &'a str {
         let rest = self.rest();
         rest.get(..rest.find(is_break).unwrap_or(rest.len())).unwrap_or_default()
     }
 
-    /// Takes a word of the shell, such as `then`.
+    /// Takes a shell keyword, such as `then`.
     pub(super) fn expect(&mut self, word: &'static str) -> ParseResult {
         if self.peek_token() != word {
-            return self.stop("a word of the shell is missing");
+            return self.stop("a shell keyword is missing");
         }
         self.at += word.len();
         Ok(())

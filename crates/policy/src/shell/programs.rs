@@ -1,24 +1,24 @@
 //! Options of well-known programs that name other programs, write files, or load code.
 
-/// What to look out for in the arguments of a program.
+/// Risky arguments of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RiskyProgram {
     pub(super) names: &'static [&'static str],
     /// What such a command may do.
     pub(super) why: &'static str,
-    /// Whether it may whatever its arguments are.
+    /// Whether it is risky with any arguments.
     pub(super) always: bool,
     /// Letters of short options, in a cluster or with their value attached.
     pub(super) letters: &'static str,
-    /// Long options, which may be shortened.
+    /// Long options, which may be abbreviated.
     pub(super) longs: &'static [&'static str],
-    /// Whole arguments, or what stands before their `=`; with a star, what they begin with.
+    /// Whole arguments, or their part before `=`; with a star, their beginning.
     pub(super) words: &'static [&'static str],
     /// Parts of operands.
     pub(super) operands: &'static [&'static str],
-    /// Whether options may come without a dash, so that `--` may be the value of one.
+    /// Whether options may have no dash, so that `--` may be the value of one.
     pub(super) undashed: bool,
-    /// Whether one dash before a long option is as good as two.
+    /// Whether long options may have a single dash.
     pub(super) one_dash: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Commands as they are written, before anything is known of the programs.
+//! Commands as written, before anything is known about the programs.
 
 use std::collections::BTreeSet;
 
 use super::{CommandTiming, Redirect, ShellWord, UnclearPart};
 
-/// What our reader finds in a text.
+/// What our parser finds in a text.
 #[derive(Debug, Default)]
 pub(super) struct RawScript {
     pub(super) commands: Vec<RawCommand>,
@@ -14,28 +14,28 @@ pub(super) struct RawScript {
     pub(super) starts: BTreeSet<usize>,
 }
 
-/// A simple command as it is written.
+/// A simple command as written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RawCommand {
     /// The name and the arguments.
     pub(super) words: Vec<RawWord>,
     pub(super) assignments: Vec<(String, ShellWord)>,
-    /// What it runs through, outermost first.
+    /// The programs it runs through, outermost first.
     pub(super) wrappers: Vec<String>,
-    /// Whether the text itself is its input: a here-document or a here-string.
+    /// Whether its input is in the text: a here-document or a here-string.
     pub(super) has_inline_input: bool,
-    /// Whether it gets more arguments than these when it runs.
+    /// Whether it gets more arguments when it runs.
     pub(super) open_ended: bool,
     pub(super) timing: CommandTiming,
 }
 
-/// A word, and what is known of it.
+/// A word and what is known about it.
 #[derive(Debug, Clone)]
 pub(super) struct RawWord {
     pub(super) word: ShellWord,
-    /// What it certainly begins with.
+    /// Its known beginning.
     pub(super) prefix: String,
-    /// Whether it may become several words, or none.
+    /// Whether it may expand to several words, or none.
     pub(super) splits: bool,
     /// Whether it is written without quotes, escapes and expansions.
     pub(super) plain: bool,
@@ -52,7 +52,7 @@ impl RawWord {
         RawWord { word, prefix: prefix.to_owned(), splits: false, plain: false }
     }
 
-    /// The exact text, where it is known.
+    /// The exact text, if known.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.word {
             ShellWord::Known(text) => Some(text),
@@ -60,7 +60,7 @@ impl RawWord {
         }
     }
 
-    /// As it is written, or as it is where that is known.
+    /// Its text if known, else as written.
     pub(super) fn display(&self) -> &str {
         match &self.word {
             ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
@@ -81,7 +81,7 @@ impl RawWord {
         }
     }
 
-    /// Whether it cannot be an option, nor anything but one argument.
+    /// Whether it is certainly one argument and not an option.
     pub(super) fn is_operand(&self) -> bool {
         match &self.word {
             ShellWord::Known(text) => !text.starts_with('-') || text == "-",
@@ -92,7 +92,7 @@ impl RawWord {
 }
 
 impl RawCommand {
-    /// The program's name, where it is known.
+    /// The program's name, if known.
     pub(super) fn name(&self) -> Option<&str> {
         self.words.first().and_then(RawWord::text).filter(|name| !name.is_empty())
     }
@@ -102,15 +102,15 @@ impl RawCommand {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The command as people read it.
+    /// The command for display.
     pub(super) fn shown(&self) -> String {
         self.words.iter().map(RawWord::display).collect::<Vec<_>>().join(" ")
     }
 
-    /// The command that it runs: these words, through itself.
+    /// The command that it runs: these words, with itself as a wrapper.
     pub(super) fn inner(&self, words: &[RawWord]) -> RawCommand {
-        let mut through = self.wrappers.clone();
-        through.extend(self.name().map(str::to_owned));
-        RawCommand { words: words.to_vec(), wrappers: through, timing: CommandTiming::Unordered, ..self.clone() }
+        let mut wrappers = self.wrappers.clone();
+        wrappers.extend(self.name().map(str::to_owned));
+        RawCommand { words: words.to_vec(), wrappers, timing: CommandTiming::Unordered, ..self.clone() }
     }
 }

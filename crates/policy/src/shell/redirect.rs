@@ -1,21 +1,21 @@
-//! Redirections: which files the shell itself opens.
+//! Redirections: the files that the shell itself opens.
 
 use super::parser::{ParseResult, ShellParser, is_break};
 use super::raw_command::RawWord;
 use super::{Redirect, RedirectMode, ShellWord, variables};
 
-/// What a redirection did to the command it stands at.
+/// The effect of a redirection on its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RedirectOutcome {
     /// There was none.
     No,
     /// A file or a descriptor.
     File,
-    /// The text itself is the input.
+    /// The input is in the text.
     InlineInput,
 }
 
-/// Operators, longest first, and what their file is opened for.
+/// Operators, longest first, with how they open their file.
 const OPERATORS: [(&str, RedirectKind); 12] = [
     ("<<<", RedirectKind::HereString),
     ("<<-", RedirectKind::HereDocument { tabs: true }),
@@ -95,11 +95,11 @@ impl ShellParser<'_> {
     fn name_of_descriptor(&mut self, from: usize) {
         let name = self.since(from).trim_start_matches('{').trim_end_matches('}');
         if variables::is_name(name) && !variables::is_private(name) {
-            self.doubt(from, "it sets a variable that other programs may listen to");
+            self.mark_unclear(from, "it sets a variable that other programs may read");
         }
     }
 
-    /// Reads the word after an operator; nothing where it is a process, which is not a file.
+    /// Reads the word after an operator; returns `None` for a process substitution, which is not a file.
     fn target(&mut self) -> ParseResult<Option<RawWord>> {
         if self.sees("\\\n") {
             return self.stop("a line is continued in the middle of a word");
@@ -109,7 +109,7 @@ impl ShellParser<'_> {
         if self.is_process() {
             self.process()?;
             let ends = self.peek().is_none_or(is_break);
-            return if ends { Ok(None) } else { self.stop("a redirection goes on after a process") };
+            return if ends { Ok(None) } else { self.stop("a redirection continues after a process substitution") };
         }
         match self.word()?.as_deref() {
             Some(_) if self.since(from).starts_with('#') => self.stop("a redirection has no file"),
@@ -122,7 +122,7 @@ impl ShellParser<'_> {
     fn duplicate(&mut self, open: RedirectMode) -> ParseResult {
         self.take_while(|c| c == ' ' || c == '\t');
         if self.take("-") {
-            // A dash closes the descriptor, and what stands right behind it is a word of its own.
+            // A dash closes the descriptor, and text right after it is a separate word.
             let ends = self.peek().is_none_or(is_break);
             return if ends { Ok(()) } else { self.stop("a descriptor is closed in the middle of a word") };
         }

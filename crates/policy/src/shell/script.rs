@@ -1,43 +1,43 @@
-//! What the reader finds.
+//! What the parser finds in a command line.
 
 /// What a command line would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellScript {
-    /// Every simple command in it, whatever it stands in, those inside wrappers such as `env` or `bash -c` included.
+    /// Every simple command in it at any depth, including those inside wrappers such as `env` or `bash -c`.
     pub commands: Vec<SimpleCommand>,
     /// Files that the shell itself opens.
     pub files: Vec<Redirect>,
-    /// What could not be read, or means something only when it runs. A command with any of these is not simply allowed.
+    /// Parts that cannot be parsed, or are only known at run time. A command with any of these is not simply allowed.
     pub unclear: Vec<UnclearPart>,
 }
 
 /// One simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimpleCommand {
-    /// The program or builtin as it is written, without quotes, such as `git` or `/usr/bin/git`.
+    /// The program or builtin as written, without quotes, such as `git` or `/usr/bin/git`.
     pub name: String,
     /// Its arguments.
     pub args: Vec<ShellWord>,
-    /// Variables that are set for it alone.
+    /// Variables set for it alone.
     pub assignments: Vec<(String, ShellWord)>,
-    /// Reasons why it may start other programs than its name says, or do more than such a program usually does: a `-c`
-    /// of git, a `--to-command` of tar. A pattern with a wildcard does not cover a command that has any.
+    /// Reasons why it may start other programs than its name says, or do more than such a program usually does: git's
+    /// `-c`, tar's `--to-command`. A pattern with a wildcard does not cover a command with any of these.
     pub risks: Vec<String>,
-    /// What it runs through, outermost first, such as `sudo` or `xargs`. These are started too. Those that do nothing but
-    /// run their command, such as `env`, are no commands of their own.
+    /// The programs it runs through, outermost first, such as `sudo` or `xargs`. These are started too. Those that only
+    /// run their command, such as `env`, are not listed as commands.
     pub wrappers: Vec<String>,
     /// When it runs.
     pub timing: CommandTiming,
 }
 
-/// When a command runs, as far as the line it stands in tells.
+/// When a command runs, as far as its line shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CommandTiming {
-    /// Once, in the shell itself, after everything that is written before it.
+    /// Once, in the shell itself, after everything written before it.
     Once,
-    /// Once at most, in the shell itself, after everything that is written before it.
+    /// At most once, in the shell itself, after everything written before it.
     AtMostOnce,
-    /// Several times, in another process, or somewhere that is not known.
+    /// Several times, in another process, or unknown.
     #[default]
     Unordered,
 }
@@ -49,32 +49,32 @@ pub enum ShellWord {
     Known(String),
     /// A pattern of file names that the shell expands.
     Glob(String),
-    /// Only the shell knows; the text as it is written.
+    /// Only known to the shell; the text as written.
     Unknown(String),
 }
 
 /// A file that the shell itself opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
-    /// What for.
+    /// How it is opened.
     pub mode: RedirectMode,
     /// The file.
     pub file: ShellWord,
 }
 
-/// What a file is opened for.
+/// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectMode {
-    /// To be read.
+    /// For reading.
     Read,
-    /// To be written.
+    /// For writing.
     Write,
 }
 
-/// A part of a command that could not be read.
+/// A part of a command that could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnclearPart {
-    /// The part as it is written.
+    /// The part as written.
     pub part: String,
     /// Why.
     pub why: String,

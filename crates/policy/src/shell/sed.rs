@@ -1,11 +1,11 @@
-//! sed: only scripts that surely print are without tricks.
+//! sed: only scripts that certainly just print are without risks.
 
 use super::options::is_long;
 use super::raw_command::RawWord;
 
 const UNREAD: &str = "its script may run commands or write files";
 
-/// Why a sed may do more than print.
+/// Why a sed command may do more than print.
 pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     let mut scripts = Vec::new();
     let mut operand = None;
@@ -34,7 +34,7 @@ pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     (!prints).then(|| UNREAD.to_owned())
 }
 
-/// What is left of a script.
+/// The rest of a script.
 struct SedScript<'a>(&'a str);
 
 impl SedScript<'_> {
@@ -60,7 +60,7 @@ impl SedScript<'_> {
         Some(c)
     }
 
-    /// Takes the lines that a command is for.
+    /// Takes the address of a command.
     fn address(&mut self) -> Option<()> {
         loop {
             match self.0.chars().next()? {
@@ -87,7 +87,7 @@ impl SedScript<'_> {
                 '\\' => {
                     self.take()?;
                 }
-                // Right after it a closing bracket stands for itself.
+                // Right after it, a closing bracket is literal.
                 '[' if self.0.starts_with(']') || self.0.starts_with("^]") => return None,
                 '[' => bracket = true,
                 ']' => bracket = false,
@@ -102,7 +102,7 @@ impl SedScript<'_> {
             '{' => return Some(()),
             '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' => {}
             'q' | 'Q' => self.skip(|c| c.is_ascii_digit() || c == ' '),
-            // A blank ends a label, and what stands behind it is another command.
+            // A blank ends a label, and another command follows.
             'b' | 't' | 'T' | ':' => {
                 self.skip(|c| c == ' ');
                 self.skip(|c| c.is_ascii_alphanumeric());

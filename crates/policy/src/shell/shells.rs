@@ -1,21 +1,21 @@
-//! Shells that are started by a command: what `-c` says is read like everything else.
+//! Shells started by a command: the text of `-c` is parsed like everything else.
 
 use super::builtins;
 use super::raw_command::{RawCommand, RawWord};
 use super::resolve::InnerCommands;
 
-/// Shells whose texts are read.
+/// Shells whose texts are parsed.
 const PARSED_SHELLS: [&str; 4] = ["bash", "sh", "dash", "ash"];
-/// Shells whose language is another one.
+/// Shells with another language.
 #[rustfmt::skip]
 const FOREIGN_SHELLS: [&str; 16] = [
     "zsh", "ksh", "mksh", "oksh", "fish", "csh", "tcsh", "rbash", "pwsh", "yash", "posh", "lksh", "osh", "nu", "elvish",
     "xonsh",
 ];
 
-/// What bash reads differently than a plain shell.
+/// Text that bash parses differently than a plain shell.
 const ONLY_BASH: [&str; 12] = ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<", "[[", "((", "+=", "=("];
-/// Words of bash that a plain shell takes for programs.
+/// Keywords of bash that a plain shell treats as programs.
 const WORDS_OF_BASH: [&str; 4] = ["function", "coproc", "select", "time"];
 
 pub(super) fn is_shell(base: &str) -> bool {
@@ -26,7 +26,7 @@ pub(super) fn is_shell(base: &str) -> bool {
 pub(super) fn inner_commands(base: &str, raw: &RawCommand) -> InnerCommands {
     let mut runs = InnerCommands::default();
     if FOREIGN_SHELLS.contains(&base) {
-        runs.risks.push("its language is not the one that is read here");
+        runs.risks.push("its language is not bash and cannot be parsed");
     }
     let mut rest = raw.args().iter();
     let mut text_follows = false;
@@ -64,17 +64,17 @@ pub(super) fn inner_commands(base: &str, raw: &RawCommand) -> InnerCommands {
 fn text(base: &str, operand: &RawWord, runs: &mut InnerCommands) {
     let Some(text) = operand.text() else {
         runs.listed = true;
-        runs.unclear = Some("the text that it runs is only known when it runs");
+        runs.unclear = Some("its text is only known when it runs");
         return;
     };
     if base != "bash" && !is_portable(text) {
         runs.listed = true;
-        runs.unclear = Some("another shell than bash may read this text differently");
+        runs.unclear = Some("a shell other than bash may parse this text differently");
     }
     runs.texts.push(text.to_owned());
 }
 
-/// Whether every shell reads a text as bash does.
+/// Whether every shell parses a text as bash does.
 fn is_portable(text: &str) -> bool {
     let text = text.replace(">&1", "").replace(">&2", "");
     let expands = text.contains('{') && text.contains([',', '.']) && text.contains('}');

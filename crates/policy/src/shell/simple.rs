@@ -5,7 +5,7 @@ use super::raw_command::{RawCommand, RawWord};
 use super::redirect::RedirectOutcome;
 use super::{ShellWord, variables};
 
-/// What stood where a simple command may stand.
+/// What was read in the place of a simple command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SimpleCommandParts {
     /// Words and assignments.
@@ -25,7 +25,7 @@ impl ShellParser<'_> {
         let parts = match read {
             Ok(SimpleCommandParts::Function) => return Ok(()),
             Ok(parts) => parts,
-            // What is known of a command is worth knowing, even where reading ends in the middle of it.
+            // Keep what is known about a command, even if parsing stops in the middle of it.
             Err(stop) => {
                 self.found.commands.extend((!raw.words.is_empty()).then_some(raw));
                 return Err(stop);
@@ -36,9 +36,9 @@ impl ShellParser<'_> {
         } else if raw.assignments.is_empty() && parts == SimpleCommandParts::Words {
             return self.stop("a command is missing");
         } else if raw.assignments.iter().any(|(name, value)| !variables::is_private_set(name, value)) {
-            self.doubt(from, "it sets a variable that other programs may listen to");
+            self.mark_unclear(from, "it sets a variable that other programs may read");
         }
-        if self.sees("(") { self.stop("a parenthesis stands where none may stand") } else { Ok(()) }
+        if self.sees("(") { self.stop("a parenthesis in an unexpected place") } else { Ok(()) }
     }
 
     fn parts(&mut self, raw: &mut RawCommand) -> ParseResult<SimpleCommandParts> {
@@ -79,17 +79,17 @@ impl ShellParser<'_> {
         }
         self.blanks()?;
         if !self.take(")") {
-            return self.stop("a parenthesis stands where none may stand");
+            return self.stop("a parenthesis in an unexpected place");
         }
         Ok(true)
     }
 
     /// Reads an assignment, if one begins here.
-    fn assignment(&mut self, sets: &mut Vec<(String, ShellWord)>) -> ParseResult<bool> {
+    fn assignment(&mut self, assignments: &mut Vec<(String, ShellWord)>) -> ParseResult<bool> {
         let from = self.at;
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if variables::is_name(name) && self.sees("[") {
-            return self.stop("an index may evaluate what is only known when it runs");
+            return self.stop("an index may evaluate text that is only known when it runs");
         }
         let assigns = variables::is_name(name) && (self.take("=") || self.take("+="));
         if !assigns {
@@ -97,7 +97,7 @@ impl ShellParser<'_> {
             return Ok(false);
         }
         let value = if self.take("(") { self.array()? } else { self.value()? };
-        sets.push((name.to_owned(), value));
+        assignments.push((name.to_owned(), value));
         Ok(true)
     }
 
@@ -115,7 +115,7 @@ impl ShellParser<'_> {
     fn array(&mut self) -> ParseResult<ShellWord> {
         let from = self.at;
         if !self.pending.is_empty() {
-            return self.stop("a here-document begins while a list goes on");
+            return self.stop("a here-document begins inside a list");
         }
         loop {
             self.gap()?;
@@ -124,7 +124,7 @@ impl ShellParser<'_> {
             }
             let start = self.at;
             if self.word()?.is_none() || self.since(start).contains('[') {
-                return self.stop("this list is not one that is read");
+                return self.stop("this form of list is not supported");
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Variables: those that change nothing about which program runs, and those that may.
+//! Variables: which of them may change what programs run.
 
 use super::ShellWord;
 
-/// Names that change how programs print, and nothing else.
+/// Variables that only affect how programs print.
 #[rustfmt::skip]
 const HARMLESS: [&str; 22] = [
     "CARGO_TERM_COLOR", "CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "DEBIAN_FRONTEND",
@@ -11,17 +11,17 @@ const HARMLESS: [&str; 22] = [
     "SOURCE_DATE_EPOCH", "TERM", "TZ",
 ];
 
-/// Whether a program that starts with this variable still does what its name says, for some of its values at least.
+/// Whether a program with this variable still does what its name says, at least for some values.
 fn is_harmless(name: &str) -> bool {
     HARMLESS.contains(&name) || is_locale(name)
 }
 
-/// Whether a variable says in which language and letters programs read and write.
+/// Whether a variable sets the locale.
 pub(super) fn is_locale(name: &str) -> bool {
     name == "LANG" || name.starts_with("LC_")
 }
 
-/// Whether a locale reads text as it is read here. In others two bytes of a letter may swallow a quote after them.
+/// Whether a locale decodes text as we do. In others, a multi-byte character may include a quote after it.
 fn reads_alike(locale: &str) -> bool {
     let letters = locale.split('@').next().unwrap_or(locale).rsplit_once('.').map(|(_, letters)| letters);
     matches!(locale, "C" | "POSIX")
@@ -35,14 +35,13 @@ pub(super) fn is_harmless_set(name: &str, value: &ShellWord) -> bool {
     plain && is_harmless(name) && (!is_locale(name) || reads_alike(text))
 }
 
-/// Whether the shell may keep something under this name, whatever it is. No program listens to names such as `i` or
-/// `file`.
+/// Whether the shell may set this variable to any value. No program reads names such as `i` or `file`.
 pub(super) fn is_private(name: &str) -> bool {
     let short = name.len() <= 16 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     short && name.starts_with(|c: char| c.is_ascii_lowercase()) && name != "histchars"
 }
 
-/// Whether the shell may keep this value under this name.
+/// Whether the shell may set this variable to this value.
 pub(super) fn is_private_set(name: &str, value: &ShellWord) -> bool {
     is_private(name) || is_harmless_set(name, value)
 }

@@ -1,4 +1,4 @@
-//! Words: quotes are removed exactly, and what only the shell knows stays unknown.
+//! Words: quotes are removed exactly, and parts that only the shell knows stay unknown.
 
 use super::ansi;
 use super::parser::{ParseResult, ShellParser, is_break};
@@ -6,37 +6,37 @@ use super::raw_command::RawWord;
 use super::word_builder::WordBuilder;
 
 impl ShellParser<'_> {
-    /// Reads a word, which braces may make several; nothing where none begins here.
+    /// Reads a word, which braces may expand to several; returns `None` if no word begins here.
     pub(super) fn word(&mut self) -> ParseResult<Option<Vec<RawWord>>> {
         let from = self.at;
-        let mut growing = WordBuilder::default();
+        let mut builder = WordBuilder::default();
         while let Some(c) = self.peek() {
             match c {
                 '<' | '>' if self.is_process() => {
                     self.process()?;
-                    growing.process();
+                    builder.process();
                 }
                 c if is_break(c) => break,
-                '\'' => growing.quote(self.single_quoted()?),
-                '"' => self.double_quoted(&mut growing)?,
-                '\\' => growing.quote(&self.escaped()?),
+                '\'' => builder.quote(self.single_quoted()?),
+                '"' => self.double_quoted(&mut builder)?,
+                '\\' => builder.quote(&self.escaped()?),
                 '`' => {
                     self.backquoted(|_| false)?;
-                    growing.expand();
-                    growing.splits = true;
+                    builder.expand();
+                    builder.splits = true;
                 }
-                '$' => self.unquoted_dollar(&mut growing)?,
+                '$' => self.unquoted_dollar(&mut builder)?,
                 c => {
                     self.bump();
-                    growing.unquoted(c);
+                    builder.unquoted(c);
                 }
             }
         }
         let written = self.since(from);
         if written.contains('\n') && !self.pending.is_empty() {
-            return self.stop("a here-document begins while a word goes on");
+            return self.stop("a here-document begins inside a word");
         }
-        Ok((self.at > from).then(|| growing.finish(written)))
+        Ok((self.at > from).then(|| builder.finish(written)))
     }
 
     pub(super) fn is_process(&self) -> bool {
@@ -69,9 +69,9 @@ impl ShellParser<'_> {
         }
     }
 
-    fn double_quoted(&mut self, growing: &mut WordBuilder) -> ParseResult {
+    fn double_quoted(&mut self, builder: &mut WordBuilder) -> ParseResult {
         self.at += 1;
-        growing.quoted = true;
+        builder.quoted = true;
         loop {
             match self.peek() {
                 None => return self.stop("a quote is not closed"),
@@ -79,35 +79,35 @@ impl ShellParser<'_> {
                     self.bump();
                     return Ok(());
                 }
-                Some('\\') => self.escaped_in_quotes(growing),
+                Some('\\') => self.escaped_in_quotes(builder),
                 Some('`') => {
                     self.backquoted(|c| c == '"')?;
-                    growing.expand();
+                    builder.expand();
                 }
-                Some('$') => self.quoted_dollar(growing)?,
+                Some('$') => self.quoted_dollar(builder)?,
                 Some(c) => {
                     self.bump();
-                    growing.quote(c.encode_utf8(&mut [0; 4]));
+                    builder.quote(c.encode_utf8(&mut [0; 4]));
                 }
             }
         }
     }
 
-    fn quoted_dollar(&mut self, growing: &mut WordBuilder) -> ParseResult {
+    fn quoted_dollar(&mut self, builder: &mut WordBuilder) -> ParseResult {
         let from = self.at;
         match self.dollar()? {
-            Some(literal) => growing.quote(literal),
+            Some(literal) => builder.quote(literal),
             None => {
-                // `"$@"` becomes as many words as there are arguments.
-                growing.splits |= self.since(from).contains('@');
-                growing.expand();
+                // `"$@"` expands to as many words as there are arguments.
+                builder.splits |= self.since(from).contains('@');
+                builder.expand();
             }
         }
         Ok(())
     }
 
-    /// Between double quotes a backslash stands for itself, except before these.
-    fn escaped_in_quotes(&mut self, growing: &mut WordBuilder) {
+    /// In double quotes, a backslash is literal, except before these.
+    fn escaped_in_quotes(&mut self, builder: &mut WordBuilder) {
         self.bump();
         match self.peek() {
             Some('\n') => {
@@ -115,27 +115,27 @@ impl ShellParser<'_> {
             }
             Some(c @ ('$' | '`' | '"' | '\\')) => {
                 self.bump();
-                growing.quote(c.encode_utf8(&mut [0; 4]));
+                builder.quote(c.encode_utf8(&mut [0; 4]));
             }
-            _ => growing.quote("\\"),
+            _ => builder.quote("\\"),
         }
     }
 
-    fn unquoted_dollar(&mut self, growing: &mut WordBuilder) -> ParseResult {
+    fn unquoted_dollar(&mut self, builder: &mut WordBuilder) -> ParseResult {
         if self.sees("$'") {
             let text = self.ansi_quoted()?;
-            growing.quote(&text);
+            builder.quote(&text);
         } else if self.take("$") && self.sees("\"") {
-            // A catalogue of translations may put anything in its place.
-            growing.expand();
-            self.double_quoted(growing)?;
+            // A translation may replace it with anything.
+            builder.expand();
+            self.double_quoted(builder)?;
         } else {
             self.at -= 1;
             match self.dollar()? {
-                Some(literal) => growing.quote(literal),
+                Some(literal) => builder.quote(literal),
                 None => {
-                    growing.expand();
-                    growing.splits = true;
+                    builder.expand();
+                    builder.splits = true;
                 }
             }
         }
@@ -156,6 +156,6 @@ impl ShellParser<'_> {
             }
         }
         let text = self.text.get(from..self.at - 1).unwrap_or_default();
-        ansi::decode(text).map_or_else(|| self.stop("an escape stands for bytes that are no plain text"), Ok)
+        ansi::decode(text).map_or_else(|| self.stop("an escape produces bytes that are not plain text"), Ok)
     }
 }

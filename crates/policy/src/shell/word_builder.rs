@@ -1,36 +1,36 @@
-//! A word while it is read.
+//! A word under construction.
 
 use super::raw_command::RawWord;
 use super::{ShellWord, braces};
 
-/// A word as it grows.
+/// A word under construction.
 #[derive(Debug, Default)]
 pub(super) struct WordBuilder {
-    /// What is known of it so far, without quotes.
+    /// The text so far, without quotes.
     text: String,
-    /// Where the part begins that is not literal.
+    /// Where the part that is not literal begins.
     literal: Option<usize>,
     unknown: bool,
     pub(super) splits: bool,
     pub(super) quoted: bool,
-    /// Whether an unquoted glob character stands in it, and whether a quoted one does.
+    /// Whether it contains an unquoted glob character, and whether it contains a quoted one.
     glob: bool,
     quoted_glob: bool,
-    /// Where an unquoted bracket was opened, which is a glob if it is closed.
+    /// The position of an unquoted open bracket, which is a glob if it is closed.
     bracket: Option<usize>,
-    /// Whether unquoted braces stand in it.
+    /// Whether it contains unquoted braces.
     brace: bool,
 }
 
 impl WordBuilder {
-    /// Adds characters that stand for themselves.
+    /// Adds literal characters.
     pub(super) fn quote(&mut self, text: &str) {
         self.quoted = true;
         self.quoted_glob |= text.contains(is_glob);
         self.text.push_str(text);
     }
 
-    /// Notes that what follows is not literal.
+    /// Marks the rest as not literal.
     pub(super) fn end_literal(&mut self) {
         self.literal.get_or_insert(self.text.len());
     }
@@ -40,7 +40,7 @@ impl WordBuilder {
         self.unknown = true;
     }
 
-    /// A process becomes the name of a descriptor.
+    /// Adds a process substitution, which becomes the name of a descriptor.
     pub(super) fn process(&mut self) {
         if self.text.is_empty() && !self.unknown {
             self.text.push_str("/dev/fd/");

@@ -5,13 +5,13 @@ use super::raw_command::{RawCommand, RawWord};
 use super::resolve::InnerCommands;
 use super::{ShellWord, find, shells, variables};
 
-const OPTION: &str = "one of its options is not known, so what it runs is not either";
+const OPTION: &str = "one of its options is unknown, and so is the command it runs";
 
 /// A program that runs the command after its options.
 struct Wrapper {
     name: &'static str,
     shape: OptionSyntax,
-    /// How many operands stand before the command.
+    /// How many operands precede the command.
     operands: usize,
 }
 
@@ -101,13 +101,13 @@ const XARGS: OptionSyntax = OptionSyntax {
 pub(super) fn inner_commands(base: &str, raw: &RawCommand) -> InnerCommands {
     match base {
         "env" => with_variables(raw, ENV),
-        // Who becomes somebody else does more than the command inside.
+        // Changing the user does more than the inner command alone.
         "sudo" => InnerCommands { listed: true, ..with_variables(raw, SUDO) },
         "doas" => InnerCommands { listed: true, ..with_variables(raw, DOAS) },
         "xargs" => xargs(raw),
         "command" => command(raw),
         "find" | "gfind" => find::inner_commands(raw),
-        "parallel" => InnerCommands::unclear("it makes commands of its input"),
+        "parallel" => InnerCommands::unclear("it builds commands from its input"),
         _ if shells::is_shell(base) => shells::inner_commands(base, raw),
         _ => WRAPPERS
             .iter()
@@ -130,13 +130,13 @@ fn prefixed(raw: &RawCommand, shape: OptionSyntax, operands: usize) -> InnerComm
     }
 }
 
-/// `command -v` only looks; otherwise it runs.
+/// `command -v` only looks up; otherwise it runs the command.
 fn command(raw: &RawCommand) -> InnerCommands {
     let looks = raw.args().first().and_then(RawWord::text).is_some_and(|text| text == "-v" || text == "-V");
     if looks { InnerCommands::itself() } else { prefixed(raw, OptionSyntax { flags: "p", ..NONE }, 0) }
 }
 
-/// Reads `NAME=value` operands, which are variables of the command after them.
+/// Reads `NAME=value` operands, which set variables of the command after them.
 fn with_variables(raw: &RawCommand, shape: OptionSyntax) -> InnerCommands {
     let args = raw.args();
     let Some(mut at) = shape.operands(args) else { return InnerCommands::unclear(OPTION) };
@@ -158,14 +158,14 @@ fn with_variables(raw: &RawCommand, shape: OptionSyntax) -> InnerCommands {
         let options = args.iter().take(at).filter_map(RawWord::text);
         options.into_iter().any(|text| has_letter(text, letters) || is_long(text, longs))
     };
-    let mut tricks = Vec::new();
-    tricks.extend(has("CD", &["chdir"]).then_some("it runs in another folder"));
+    let mut risks = Vec::new();
+    risks.extend(has("CD", &["chdir"]).then_some("it runs in another folder"));
     let bare = args.iter().take(at).any(|arg| arg.text() == Some("-"));
-    // Commands get variables that keep programs from running others.
-    let takes_away = raw.name().is_some_and(|name| name.ends_with("env"));
-    let takes_away = takes_away && (bare || has("iu", &["ignore-environment", "unset"]));
-    tricks.extend(takes_away.then_some("it takes variables away from the command"));
-    InnerCommands { commands: vec![inner], listed: !tricks.is_empty(), risks: tricks, ..InnerCommands::default() }
+    // Bosun sets variables that keep programs from starting others.
+    let removes = raw.name().is_some_and(|name| name.ends_with("env"));
+    let removes = removes && (bare || has("iu", &["ignore-environment", "unset"]));
+    risks.extend(removes.then_some("it removes variables from the command's environment"));
+    InnerCommands { commands: vec![inner], listed: !risks.is_empty(), risks, ..InnerCommands::default() }
 }
 
 fn variable(arg: &RawWord) -> Option<(String, ShellWord)> {
@@ -174,7 +174,7 @@ fn variable(arg: &RawWord) -> Option<(String, ShellWord)> {
     (variables::is_name(name) && !arg.splits).then(|| (name.to_owned(), word))
 }
 
-/// The command gets more arguments from the input, or they replace a mark in its own.
+/// The command gets more arguments from the input, or they replace a mark in its arguments.
 fn xargs(raw: &RawCommand) -> InnerCommands {
     let args = raw.args();
     let Some(at) = XARGS.operands(args) else { return InnerCommands::unclear(OPTION) };
@@ -193,7 +193,7 @@ fn xargs(raw: &RawCommand) -> InnerCommands {
     InnerCommands { commands: vec![inner], ..InnerCommands::default() }
 }
 
-/// What the input may replace in the command.
+/// The marks that the input replaces in the command.
 fn marks(options: &[RawWord]) -> Vec<String> {
     let replaces = |text: &str| text.starts_with("--replace") || text.starts_with('-') && text.contains(['I', 'i']);
     let mut marks = Vec::new();

@@ -1,4 +1,4 @@
-//! The agents that a session may start, and the model that it asks.
+//! The agents that a session may start, and the model of its root.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,18 +9,18 @@ use crate::{AgentSpec, TaskId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
-    /// What it is started by.
+    /// The name it is started by.
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// What it is told first.
+    /// Its instructions.
     pub prompt: String,
     /// The file that defines it, or `built in`.
     pub source: String,
     /// The tools it has; all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// The models it would like, best first.
+    /// Its preferred models, best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
 }
@@ -42,31 +42,31 @@ impl From<&AgentSpec> for AgentView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentsResult {
-    /// Them.
+    /// The agents.
     pub agents: Vec<AgentView>,
 }
 
-/// Which agent to start for a person, in the background.
+/// An agent to start in the background for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StartAgentParams {
     /// Its type.
     pub agent: String,
-    /// What it is to do.
+    /// Its first prompt.
     pub prompt: String,
-    /// What it is called; as its type when absent.
+    /// Its name; the same as its type when absent.
     #[serde(default)]
     pub name: Option<String>,
     /// What it is for, in a few words.
     #[serde(default)]
     pub description: Option<String>,
-    /// The model it is run with; as its definition says when absent.
+    /// The model to run it with; the definition's when absent.
     #[serde(default)]
     pub model: Option<String>,
 }
 
 impl StartAgentParams {
-    /// An agent of this type as its definition has it.
+    /// Parameters that leave the rest to the agent's definition.
     pub fn new(agent: impl Into<String>, prompt: impl Into<String>) -> StartAgentParams {
         StartAgentParams { agent: agent.into(), prompt: prompt.into(), name: None, description: None, model: None }
     }
@@ -80,26 +80,26 @@ pub struct StartAgentResult {
     pub task: TaskId,
 }
 
-/// The model of the session's own agent, and of every agent that wants no other.
+/// The model of the root, and of every agent that does not name another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelParams {
-    /// It, as `--model` takes it.
+    /// The model, as for `--model`.
     pub model: String,
 }
 
-/// The agent that the session's own goes on as.
+/// The agent definition that the root currently uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentResult {
-    /// It; nothing while it is the usual one.
+    /// The definition; none for the default root agent.
     pub agent: Option<AgentView>,
 }
 
-/// The agent that the session's own is to go on as.
+/// The agent definition that the root should use.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct SelectAgentParams {
-    /// Its name; the usual one when absent.
+    /// Its name; the default root agent when absent.
     pub agent: Option<String>,
 }

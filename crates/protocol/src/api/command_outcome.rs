@@ -1,11 +1,11 @@
-//! What becomes of what was asked of a session.
+//! Outcomes of commands and requests to a session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::MailId;
 
-/// What became of a command that another process gave.
+/// The outcome of a command from another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CommandOutcome {
@@ -15,7 +15,7 @@ pub enum CommandOutcome {
         #[serde(default)]
         mail: Option<MailId>,
     },
-    /// It was not, and changed nothing.
+    /// It was refused, and changed nothing.
     Refused {
         /// Why, for programs.
         kind: RefusalKind,
@@ -36,29 +36,29 @@ pub enum RefusalKind {
     NotEnded,
     /// The task is being stopped.
     Stopping,
-    /// The session takes nothing new.
+    /// The session accepts no new work.
     Closed,
-    /// The task takes no messages.
+    /// The task cannot receive messages.
     NoInbox,
-    /// Nobody waits for the task.
+    /// No task is waiting for it.
     NotAwaited,
-    /// Only what the session's root started can go on in the background.
+    /// Only a task that the root started can be sent to the background.
     NotRootChild,
     /// A limit is reached.
     Limit,
-    /// Nothing of this name waits for a decision.
+    /// There is no open ask with this id.
     NoAsk,
-    /// The parameters, or a decision, do not fit what they are about.
+    /// The parameters or the decision are not valid here.
     Invalid,
-    /// A rule is none.
+    /// A permission rule is not valid.
     NoRule,
-    /// A hook did not take it.
+    /// A hook rejected it.
     Hook,
-    /// Nobody can tell whether a person gave it.
+    /// It cannot be verified that it comes from the user.
     Unverified,
-    /// It does not fit the state that the task is in.
+    /// It is not possible in the task's current state.
     State,
-    /// A reason that a newer version gave.
+    /// A reason from a newer version.
     #[serde(other)]
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! What the API says of external tasks.
+//! API types for external tasks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,42 +9,42 @@ use crate::{ExternalTask, ExternalTaskId, ExternalTaskProgress};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalTasksResult {
-    /// Them, by name.
+    /// The external tasks, sorted by id.
     pub external_tasks: Vec<ExternalTask>,
 }
 
-/// An external task that a client begins, or takes up again.
+/// An external task that a client starts or reclaims.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegisterExternalTaskParams {
     /// Its name.
     pub id: ExternalTaskId,
-    /// What people call it.
+    /// Its display name.
     #[serde(default)]
     pub title: Option<String>,
     /// What it is for.
     pub description: String,
     /// Whether the client can be asked to stop it.
     pub cancellable: bool,
-    /// The connection that does it.
+    /// The connection that owns it.
     pub owner: String,
-    /// The number that the client thinks it stands at.
+    /// The sequence number that the client expects it to have.
     #[serde(default)]
     pub expected: Option<u64>,
 }
 
-/// What a client says of its external task.
+/// A client's update of its external task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExternalTaskUpdate {
     /// The external task.
     pub id: ExternalTaskId,
-    /// The connection that says it; anybody may end an external task whose client is gone.
+    /// The connection that sends the update; any connection may end an orphaned external task.
     #[serde(default)]
     pub owner: Option<String>,
-    /// The number of what is said; what is not newer than what was said before changes nothing.
+    /// The number of the update; an update that is not newer than the last one is ignored.
     pub sequence: u64,
-    /// What is said.
+    /// The changes.
     pub progress: Vec<ExternalTaskProgress>,
 }
 
@@ -52,7 +52,7 @@ pub struct ExternalTaskUpdate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalTaskResult {
-    /// The external task as it stands.
+    /// The external task after the call.
     pub external_task: ExternalTask,
     /// What the call did.
     pub change: ExternalTaskChange,
@@ -64,19 +64,19 @@ pub struct ExternalTaskResult {
 pub enum ExternalTaskChange {
     /// It is new.
     Created,
-    /// It was nobody's, and is its client's again.
+    /// It was orphaned, and has an owner again.
     Reclaimed,
-    /// What was said of it counts.
+    /// The update was applied.
     Updated,
-    /// Nothing: it was known already.
+    /// Nothing changed.
     Unchanged,
 }
 
-/// Whose external tasks, or which.
+/// The owner of external tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExternalTaskOwnerParams {
-    /// The connection that is gone.
+    /// The connection that was closed.
     pub owner: String,
 }
 

@@ -1,4 +1,4 @@
-//! The method table. The command line, the screens and the adapters are all clients of it.
+//! The method table. The command line, the terminal UI and the adapters are all clients of it.
 
 /// How calls of a method are ordered against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,43 +38,43 @@ macro_rules! methods {
 }
 
 methods! {
-    SessionGet, "session.get", Any, "What the session is, who owns it, and the state of its root.";
-    SessionCommand, "session.command", Session, "Carries out a command of a person and says what became of it.";
+    SessionGet, "session.get", Any, "The session: its configuration, its owner and the state of its root.";
+    SessionCommand, "session.command", Session, "Carries out a command of the user and returns its outcome.";
     SessionSend, "session.send", Session, "Sends a message to a task of the session, the root unless named.";
     SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
     SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
-    SessionFleetStart, "session.fleet.start", Session, "Experimental: has the root split a request and run its parts by agents of its own.";
-    CommandsList, "commands.list", Any, "The slash commands there are: built in, from files, plugins and skills.";
-    CommandsInvoke, "commands.invoke", Session, "Runs a slash command; one that is for the model gives the prompt to send.";
-    ModeGet, "mode.get", Any, "How far the session's own agent goes by itself: interactive, plan or autopilot.";
-    ModeSet, "mode.set", Session, "Goes on in another mode.";
-    PermissionSet, "permission.set", Session, "Treats calls that no rule speaks of in another way, as long as this process runs the session.";
+    SessionFleetStart, "session.fleet.start", Session, "Experimental: has the root split a request into todos and run them as a fleet.";
+    CommandsList, "commands.list", Any, "All slash commands: built in, from files, plugins and skills.";
+    CommandsInvoke, "commands.invoke", Session, "Runs a slash command; a command for the model returns the prompt to send.";
+    ModeGet, "mode.get", Any, "The session mode: interactive, plan or autopilot.";
+    ModeSet, "mode.set", Session, "Changes the session mode.";
+    PermissionSet, "permission.set", Session, "Changes the permission mode, as long as this process runs the session.";
     RulesSet, "rules.set", Session, "Adds and removes permission rules, as long as this process runs the session.";
     PlanRead, "plan.read", Any, "The session's plan, if it has one.";
-    PlanUpdate, "plan.update", Session, "Keeps another plan.";
+    PlanUpdate, "plan.update", Session, "Replaces the plan.";
     PlanDelete, "plan.delete", Session, "Removes the plan.";
-    ModelGet, "model.get", Any, "The model that the session's own agent asks.";
-    ModelSet, "model.set", Session, "Asks another model from the next turn on.";
+    ModelGet, "model.get", Any, "The model of the session's root.";
+    ModelSet, "model.set", Session, "Changes the model from the next turn on.";
     AgentsList, "agents.list", Any, "The agents that may be started.";
     AgentsStart, "agents.start", Session, "Starts an agent in the background; its result reaches the root.";
-    AgentGet, "agent.get", Any, "The agent that the session's own goes on as, if it is not the usual one.";
-    AgentSelect, "agent.select", Session, "Has the session's own agent go on as another, from its next activation on.";
+    AgentGet, "agent.get", Any, "The agent definition that the root uses, if it is not the default one.";
+    AgentSelect, "agent.select", Session, "Has the root use another agent definition, from its next activation on.";
     TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
     TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
-    TasksOutput, "tasks.output", Any, "What a task printed or said last, clipped.";
+    TasksOutput, "tasks.output", Any, "A task's latest output, clipped.";
     TasksStop, "tasks.stop", Session, "Stops a task and everything below it, after a last turn or at once.";
     TasksPromote, "tasks.promote", Session, "Sends a task that the root waits for to the background.";
     TasksForget, "tasks.forget", Session, "Removes the record of a task that has ended.";
-    ExternalTasksList, "externalTasks.list", Any, "What clients said of work that they do themselves.";
-    ExternalTasksRegister, "externalTasks.register", Session, "Begins an external task, or takes one up again whose client is gone.";
-    ExternalTasksUpdate, "externalTasks.update", Session, "Takes what a client says of its external task.";
-    ExternalTasksOrphan, "externalTasks.orphan", Session, "Says that a connection is gone; what it was at can be taken up by another.";
+    ExternalTasksList, "externalTasks.list", Any, "The work that clients do themselves and report to the session.";
+    ExternalTasksRegister, "externalTasks.register", Session, "Starts an external task, or reclaims one whose client is gone.";
+    ExternalTasksUpdate, "externalTasks.update", Session, "Applies a client's update of its external task.";
+    ExternalTasksOrphan, "externalTasks.orphan", Session, "Reports a closed connection; another one can reclaim its external tasks.";
     ExternalTasksForget, "externalTasks.forget", Session, "Removes the record of an external task that has ended.";
-    TodosList, "todos.list", Any, "The todos of the session with what they depend on, in pages.";
+    TodosList, "todos.list", Any, "The todos of the session with their dependencies, in pages.";
     TodosAdd, "todos.add", Session, "Adds a todo to the session's graph.";
-    TodosUpdate, "todos.update", Session, "Changes a todo: its words, what it depends on, how far it is.";
+    TodosUpdate, "todos.update", Session, "Changes a todo: its text, its dependencies, its status.";
     TodosEdit, "todos.edit", Session, "Adds and changes several todos: all of them, or none.";
-    AsksList, "asks.list", Any, "What waits for a person's decision, oldest first.";
+    AsksList, "asks.list", Any, "The asks that wait for a decision, oldest first.";
     AsksDecide, "asks.decide", Session, "Decides on one ask: allows or denies a call, or answers a question.";
     EventsSubscribe, "events.subscribe", Any, "The events after a sequence number, then each new one as it is committed.";
 }
@@ -90,7 +90,7 @@ impl Method {
         METHODS[self as usize]
     }
 
-    /// Whether it may change or go in any version.
+    /// Whether it may change or be removed in any version.
     pub fn is_experimental(self) -> bool {
         matches!(self, Method::SessionFleetStart)
     }

@@ -1,4 +1,4 @@
-//! The API that the owner of a session serves: a table of methods, and what each takes and gives.
+//! The API that the owner of a session serves: a table of methods, with their parameters and results.
 
 mod agents;
 mod command_outcome;

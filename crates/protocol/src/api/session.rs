@@ -10,7 +10,7 @@ use crate::{
     Timestamp, Usage,
 };
 
-/// What the session is.
+/// A session, as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
@@ -18,17 +18,17 @@ pub struct SessionView {
     pub id: SessionId,
     /// The folder it works in.
     pub cwd: String,
-    /// The model it asks, as `--model` takes it.
+    /// The model it uses, as for `--model`.
     pub model: String,
-    /// What becomes of calls that no rule speaks of.
+    /// The permission mode: what happens to tool calls that no rule matches.
     pub permission: PermissionMode,
-    /// How far its own agent goes by itself.
+    /// How independently its root works.
     #[serde(default)]
     pub mode: SessionMode,
-    /// The rules that its command line gave, oldest first.
+    /// The permission rules from its command line, oldest first.
     #[serde(default)]
     pub rules: Vec<RuleText>,
-    /// More folders that its file tools may reach.
+    /// Additional folders that its file tools may use.
     #[serde(default)]
     pub roots: Vec<String>,
     /// Whether its model may ask the user questions.
@@ -42,13 +42,13 @@ pub struct SessionView {
     /// What it may spend in all.
     #[serde(default)]
     pub budget: Budget,
-    /// How hard its model should think; as the provider likes when absent.
+    /// How hard its model should think; the provider's default when absent.
     #[serde(default)]
     pub effort: Option<ReasoningEffort>,
     /// The list that its agents share.
     #[serde(default)]
     pub list: ListName,
-    /// The first words it was given.
+    /// The beginning of its first prompt.
     pub title: String,
     /// When it began.
     pub created_at: Timestamp,
@@ -66,10 +66,10 @@ pub struct SessionView {
     pub turns: u64,
     /// What its agents used in all.
     pub usage: Usage,
-    /// What that is counted as, questions that were cut included.
+    /// The cost of that usage, including model calls that were cut off.
     #[serde(default)]
     pub spent: Cost,
-    /// Whether everything that it spent has a price, so that the money in `spent` is all there is.
+    /// Whether the price of everything in `spent` is known, so that its money amount is complete.
     #[serde(default)]
     pub priced: bool,
 }
@@ -81,14 +81,14 @@ pub struct SendParams {
     /// The task; the root when absent.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// The words.
+    /// The text.
     pub text: String,
-    /// Pictures that go with them.
+    /// Images attached to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// When they may be read.
+    /// When it may be read.
     pub delivery: MailDelivery,
-    /// What people are shown in place of the words, if that is something else.
+    /// The text to show to the user instead, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
 }
@@ -107,7 +107,7 @@ pub struct SendResult {
 pub struct AskView {
     /// The session it belongs to.
     pub session: SessionId,
-    /// Its number in the session, from 1, in the order of asking: a name that is short enough to type.
+    /// Its number in the session, from 1, in the order of asking; short enough to type.
     pub number: u64,
     /// The task whose call waits.
     pub task: TaskId,
@@ -117,15 +117,15 @@ pub struct AskView {
     pub asked_at: Timestamp,
     /// What is asked.
     pub ask: Ask,
-    /// How it stands.
+    /// Its state.
     pub state: AskState,
 }
 
-/// How an ask stands.
+/// The state of an ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AskState {
-    /// It waits.
+    /// It is waiting for a decision.
     Open,
     /// It is decided.
     Decided {
@@ -144,9 +144,9 @@ pub enum AskState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AsksParams {
-    /// Those that are decided or withdrawn too.
+    /// Whether to include asks that are decided or withdrawn.
     pub all: bool,
-    /// How many rows to pass over.
+    /// How many rows to skip.
     pub offset: u64,
     /// How many rows at most; 100 when absent.
     pub limit: Option<u64>,
@@ -166,11 +166,11 @@ pub struct AsksResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeParams {
-    /// How far its own agent goes by itself.
+    /// How independently its root works.
     pub mode: SessionMode,
 }
 
-/// What becomes of calls that no rule speaks of.
+/// The permission mode: what happens to tool calls that no rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PermissionParams {
@@ -178,7 +178,7 @@ pub struct PermissionParams {
     pub mode: PermissionMode,
 }
 
-/// Changes of the permission rules that hold while this process runs the session, in their order.
+/// Changes of the permission rules, applied in order. They hold while this process runs the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RulesParams {
@@ -190,30 +190,30 @@ pub struct RulesParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RuleChange {
-    /// A rule holds from now on.
+    /// Adds a rule.
     Add {
-        /// What it says of the calls that it matches.
+        /// What the rule does with the calls it matches.
         effect: RuleEffect,
         /// The rule.
         rule: String,
     },
-    /// A rule that was added while the session ran does not hold any more. An allow rule may be one of the command line.
+    /// Removes a rule that was added while the session ran. An allow rule may also be one from the command line.
     Remove {
-        /// What it says of the calls that it matches.
+        /// What the rule does with the calls it matches.
         effect: RuleEffect,
         /// The rule.
         rule: String,
     },
-    /// Only these rules of an effect hold of those that were added while the session ran.
+    /// Replaces all rules with this effect that were added while the session ran.
     Replace {
-        /// What they say of the calls that they match.
+        /// What the rules do with the calls they match.
         effect: RuleEffect,
         /// The rules.
         rules: Vec<String>,
     },
 }
 
-/// The plan of a session; nothing when there is none.
+/// The plan of a session; none when there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanResult {
@@ -221,7 +221,7 @@ pub struct PlanResult {
     pub text: Option<String>,
 }
 
-/// A plan to keep.
+/// A plan to store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanParams {
@@ -235,7 +235,7 @@ pub struct PlanParams {
 pub struct DecideParams {
     /// The ask.
     pub ask: AskId,
-    /// What is decided.
+    /// The decision.
     pub decision: AskDecision,
 }
 
@@ -243,22 +243,22 @@ pub struct DecideParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AsksDecideParams {
-    /// What is decided.
+    /// The decision.
     #[serde(flatten)]
     pub decided: DecideParams,
-    /// Whether the turn is broken off with it, before anything can follow from the decision.
+    /// Whether to interrupt the turn as well, before anything can follow from the decision.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupt: bool,
 }
 
-/// Where a subscription begins, and how often it is told of what happens.
+/// Where a subscription begins, and how often it gets messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SubscribeParams {
     /// The last sequence number the client has seen; 0 for all.
     pub after: u64,
-    /// The least time between two messages, in milliseconds: what happens alone is told at once, what happens in a row is
-    /// told together.
+    /// The least time between two messages, in milliseconds: a single event is sent at once, events in quick succession
+    /// are sent together.
     pub pause_ms: u64,
 }
 
@@ -269,7 +269,7 @@ impl SubscribeParams {
     }
 }
 
-/// A command that a person gives from another process: over the session's socket, or in the file of one that nobody runs.
+/// A command that the user gives from another process: over the session's socket, or in its file if no process runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum SessionCommand {
@@ -279,7 +279,7 @@ pub enum SessionCommand {
     Interrupt,
     /// Stop every task and end the run.
     Stop,
-    /// End the fleet; what it has not done can be gone on with.
+    /// End the fleet; its remaining todos can be continued later.
     StopFleet,
     /// Decide on an ask.
     Decide(DecideParams),
@@ -289,6 +289,6 @@ pub enum SessionCommand {
     Promote(TaskParams),
     /// Remove the record of a task that has ended.
     Forget(TaskParams),
-    /// Go on in another mode.
+    /// Change the session mode.
     SetMode(ModeParams),
 }

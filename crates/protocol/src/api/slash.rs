@@ -1,4 +1,4 @@
-//! Slash commands over the API, and the fleet that a prompt starts.
+//! API types for slash commands, and for a fleet started by a prompt.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,19 +16,19 @@ pub struct SlashView {
     /// What may follow its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What it is made of.
+    /// Its kind.
     pub kind: SlashKind,
-    /// Where it was written.
+    /// Where it is defined.
     pub source: String,
 }
 
-/// What a slash command is made of.
+/// The kind of a slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SlashKind {
     /// It is part of the program.
     BuiltIn,
-    /// It is part of the program, and only of use at a terminal.
+    /// It is part of the program, and useful only at a terminal.
     Screen,
     /// A file of the project, of the user or of a plugin.
     File,
@@ -36,11 +36,11 @@ pub enum SlashKind {
     Skill,
 }
 
-/// The slash commands there are.
+/// All slash commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SlashList {
-    /// The rows, those that are built in first.
+    /// The commands, built-in ones first.
     pub commands: Vec<SlashView>,
 }
 
@@ -55,22 +55,22 @@ pub struct InvokeSlashParams {
     pub input: String,
 }
 
-/// What a slash command led to.
+/// The result of a slash command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum InvokeSlashResult {
-    /// It tells something.
+    /// It returned a text.
     Text {
-        /// What it tells.
+        /// The text.
         text: String,
     },
-    /// It is for the model: whoever asked sends the prompt with `session.send`.
+    /// It is for the model: the client sends the prompt with `session.send`.
     AgentPrompt {
-        /// What the model is to be told.
+        /// The prompt for the model.
         prompt: String,
-        /// What people are to be shown in its place.
+        /// The text to show to the user instead.
         display_prompt: String,
-        /// The mode that the session is in from now on, if that is another.
+        /// The session's new mode, if it changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<SessionMode>,
     },
@@ -78,17 +78,17 @@ pub enum InvokeSlashResult {
     Completed {
         /// What it did.
         message: String,
-        /// The mode that the session is in from now on, if that is another.
+        /// The session's new mode, if it changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<SessionMode>,
     },
 }
 
-/// What a fleet is to do.
+/// The request for a fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FleetParams {
-    /// The request; the todos that there are when absent.
+    /// The request; the existing todos when absent.
     pub prompt: Option<String>,
 }
 
@@ -96,6 +96,6 @@ pub struct FleetParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetResult {
-    /// Always true: what was not started is an error.
+    /// Always true: a fleet that cannot start is an error.
     pub started: bool,
 }

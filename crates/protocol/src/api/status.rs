@@ -1,15 +1,15 @@
-//! A session's state in brief, told to subscribers whenever it changes.
+//! A summary of a session's state, sent to subscribers whenever it changes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::TaskState;
 
-/// A session's state in brief.
+/// A summary of a session's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
-    /// The last event that it follows from: subscribers have it before they are told this.
+    /// The last event it takes into account; subscribers get that event first.
     pub seq: u64,
     /// Whether nothing is queued, running or parked.
     pub quiet: bool,
@@ -19,9 +19,9 @@ pub struct StatusView {
     pub background: u64,
     /// How many calls wait for a person's decision.
     pub asks: u64,
-    /// Whether the root, on autopilot, is about to be told to go on.
+    /// Whether the root, on autopilot, is about to be told to continue.
     pub continuation_due: bool,
-    /// Why the session cannot go on, in words.
+    /// Why the session cannot continue, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
 }

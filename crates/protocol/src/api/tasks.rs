@@ -1,4 +1,4 @@
-//! What the API says of tasks.
+//! API types for tasks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct TaskView {
     pub kind: TaskType,
     /// Who performs it.
     pub agent: String,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
     /// Its path, such as `/root/tests`.
     pub path: String,
@@ -28,35 +28,35 @@ pub struct TaskView {
     pub depth: u32,
     /// What it is for.
     pub description: String,
-    /// What it was told first, clipped; the command of a command.
+    /// Its first prompt, clipped; for a shell task, the command.
     pub prompt: Option<String>,
     /// Where its result goes.
     pub mode: TaskMode,
-    /// The model that was wanted for it and the one that is asked; the session's when absent.
+    /// The model that was requested for it and the one it uses; the session's when absent.
     pub model: Option<ModelUse>,
     /// The model that answered last, as its provider named it.
     pub reported_model: Option<String>,
-    /// How hard its model should think; as the session's when absent.
+    /// How hard its model should think; the session's effort when absent.
     pub effort: Option<ReasoningEffort>,
-    /// Its state. What runs without a living owner is interrupted, or lost if it is a command.
+    /// Its state. Without a living owner, a running task is shown as interrupted, or lost if it is a command.
     pub state: TaskState,
-    /// The same in the five words that smaller surfaces know.
+    /// The same as one of five coarse states.
     pub status: TaskStatus,
-    /// Since when it shows no sign of life, although it runs.
+    /// Since when it has been silent while running.
     pub stalled_since_at: Option<Timestamp>,
     /// Who asked it to stop.
     pub cancel: Option<CancelView>,
-    /// Whether a person has no use for it any more.
+    /// Whether the user removed its record.
     pub forgotten: bool,
-    /// Which run from prompt or message to rest it is in, or was in last.
+    /// Its current or latest activation.
     pub activation: Activation,
-    /// Which try at that.
+    /// The attempt at that activation.
     pub attempt: Attempt,
     /// How many pieces of mail it has not read.
     pub unread: u64,
     /// How its last activation ended.
     pub last_outcome: Option<TaskOutcome>,
-    /// What it last said it is doing.
+    /// What it last reported it is doing.
     pub intent: Option<String>,
     /// The text of its last ended activation, clipped.
     pub result: Option<String>,
@@ -66,7 +66,7 @@ pub struct TaskView {
     pub usage: Usage,
     /// Cost in millionths of a US dollar.
     pub cost_micros: u64,
-    /// Whether everything that it spent has a price, so that the cost is all there is.
+    /// Whether the price of everything it spent is known, so that the cost is complete.
     pub priced: bool,
     /// How often its calls changed a file.
     pub changes: u64,
@@ -84,25 +84,25 @@ pub struct TaskView {
     pub updated_at: Timestamp,
 }
 
-/// A wish that a task should stop.
+/// A request to stop a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelView {
-    /// Whose.
+    /// Who asked.
     pub by: CancelBy,
-    /// How firm.
+    /// How firmly.
     pub how: CancelMode,
     /// When the task is stopped at once, if it may still take a last turn.
     pub until_at: Option<Timestamp>,
 }
 
-/// Everything that is kept of one task.
+/// The full record of one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRecord {
     /// The task.
     pub task: TaskView,
-    /// What must hold when it says that it is done.
+    /// The expectations on its result.
     pub expects: Option<Expectations>,
     /// Its newest mail, oldest first.
     pub mail: Vec<MailView>,
@@ -112,7 +112,7 @@ pub struct TaskRecord {
     pub turns: Vec<TurnView>,
     /// How many turns it began in all.
     pub turns_total: u64,
-    /// What its calls left behind, newest last, each thing once.
+    /// What the runtime observed of its calls, newest last, without repeats.
     pub evidence: Vec<Evidence>,
 }
 
@@ -130,13 +130,13 @@ pub struct MailView {
     pub text: String,
     /// When it was admitted.
     pub admitted_at: Timestamp,
-    /// What became of it.
+    /// Its delivery state.
     pub state: MailState,
-    /// When that was.
+    /// When it got into that state.
     pub moved_at: Option<Timestamp>,
 }
 
-/// What became of a piece of mail.
+/// The delivery state of a piece of mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MailState {
@@ -173,15 +173,15 @@ pub struct TurnView {
     pub reported_model: Option<String>,
     /// What the answer used.
     pub usage: Usage,
-    /// What the turn is counted as, tries without an answer included.
+    /// The cost of the turn, including tries without an answer.
     pub spent: Cost,
-    /// Whether all of that has a price.
+    /// Whether the price of all of that is known.
     pub priced: bool,
     /// When the model was first asked.
     pub begun_at: Timestamp,
     /// When its last try ended.
     pub ended_at: Option<Timestamp>,
-    /// What the model said and which tools it called, the middle left out if that is long.
+    /// The model's text and tool calls; the middle is left out if it is long.
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -190,17 +190,17 @@ pub struct TurnView {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TasksParams {
-    /// How many rows to pass over.
+    /// How many rows to skip.
     pub offset: u64,
     /// How many rows at most; 100 when absent.
     pub limit: Option<u64>,
-    /// Only those in this state, by its word.
+    /// Only tasks in the state with this name.
     pub state: Option<String>,
-    /// Only those of this sort.
+    /// Only tasks of this type.
     pub kind: Option<TaskType>,
     /// Only the task with this path and those below it.
     pub below: Option<String>,
-    /// Those that were forgotten too.
+    /// Whether to include forgotten tasks.
     pub all: bool,
 }
 
@@ -229,7 +229,7 @@ pub struct TaskParams {
     pub task: TaskId,
 }
 
-/// What a task printed or said last.
+/// A task's latest output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputResult {

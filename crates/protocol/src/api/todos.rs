@@ -1,4 +1,4 @@
-//! What the API says of todos.
+//! API types for todos.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ pub struct TodoView {
     pub id: TodoId,
     /// What is to be done, in one line.
     pub title: String,
-    /// What whoever does it must know.
+    /// Details for the worker.
     pub description: Option<String>,
-    /// How far it is.
+    /// Its status.
     pub status: TodoStatus,
     /// Whether it can be worked on now.
     pub ready: bool,
-    /// Whether it is in progress and nobody works on it, since the process that did is gone. It goes on when its
+    /// Whether it is in progress but has no worker, since the process that ran it is gone. It continues when its
     /// session is resumed.
     #[serde(default)]
     pub interrupted: bool,
@@ -27,9 +27,9 @@ pub struct TodoView {
     pub depends_on: Vec<TodoId>,
     /// Why it is blocked, or what went wrong the last time.
     pub reason: Option<String>,
-    /// The agent that is to do it.
+    /// The agent type that should do it.
     pub agent_type: Option<String>,
-    /// The model that is to do it.
+    /// The model that should do it.
     pub model: Option<String>,
     /// Patterns of the files that it reads and changes.
     pub files: Vec<String>,
@@ -39,15 +39,15 @@ pub struct TodoView {
     pub expects: Option<String>,
     /// The task that works or last worked on it.
     pub task: Option<String>,
-    /// How often somebody began to work on it.
+    /// How often work on it was started.
     pub attempts: u32,
 }
 
 impl TodoView {
-    /// The word of what is in progress while nobody works on it.
+    /// The status shown for a todo that is in progress but has no worker.
     pub const INTERRUPTED: &'static str = "interrupted";
 
-    /// How far it is, in one word.
+    /// The status in one word.
     pub fn status_name(&self) -> &'static str {
         if self.interrupted { Self::INTERRUPTED } else { self.status.as_str() }
     }
@@ -57,11 +57,11 @@ impl TodoView {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TodosParams {
-    /// Only those that are this far.
+    /// Only todos with this status.
     pub status: Option<TodoStatus>,
-    /// Only those that can be worked on now.
+    /// Only todos that can be worked on now.
     pub ready: bool,
-    /// How many rows to pass over.
+    /// How many rows to skip.
     pub offset: u64,
     /// How many rows at most; 100 when absent.
     pub limit: Option<u64>,
@@ -92,13 +92,13 @@ pub struct NewTodo {
     pub id: Option<TodoId>,
     /// What is to be done, in one line.
     pub title: String,
-    /// What whoever does it must know.
+    /// Details for the worker.
     pub description: Option<String>,
     /// The todos that must be done first.
     pub depends_on: Vec<TodoId>,
-    /// The agent that is to do it.
+    /// The agent type that should do it.
     pub agent_type: Option<String>,
-    /// The model that is to do it.
+    /// The model that should do it.
     pub model: Option<String>,
     /// Patterns of the files that it reads and changes.
     pub files: Vec<String>,
@@ -116,7 +116,7 @@ impl From<Todo> for NewTodo {
     }
 }
 
-/// What becomes different of a todo; what is absent stays.
+/// A change of a todo; absent fields stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoChange {
@@ -125,22 +125,22 @@ pub struct TodoChange {
     /// What is to be done, in one line.
     #[serde(default)]
     pub title: Option<String>,
-    /// What whoever does it must know.
+    /// Details for the worker.
     #[serde(default)]
     pub description: Option<String>,
-    /// How far it is, and why.
+    /// Its new status.
     #[serde(default)]
     pub status: Option<TodoStatus>,
-    /// Why it is blocked. It goes with the status.
+    /// Why it is blocked; set together with the status.
     #[serde(default)]
     pub reason: Option<String>,
     /// The todos that must be done first.
     #[serde(default)]
     pub depends_on: Option<Vec<TodoId>>,
-    /// The agent that is to do it.
+    /// The agent type that should do it.
     #[serde(default)]
     pub agent_type: Option<String>,
-    /// The model that is to do it.
+    /// The model that should do it.
     #[serde(default)]
     pub model: Option<String>,
     /// Patterns of the files that it reads and changes.
@@ -155,7 +155,7 @@ pub struct TodoChange {
 }
 
 impl TodoChange {
-    /// Another status, and nothing else.
+    /// A change of only the status.
     pub fn status(id: TodoId, status: TodoStatus, reason: Option<String>) -> TodoChange {
         TodoChange {
             id,
@@ -177,22 +177,22 @@ impl TodoChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum TodoEdit {
-    /// A new one.
+    /// Adds a todo.
     Add(NewTodo),
-    /// One that is there.
+    /// Changes an existing todo.
     Change(TodoChange),
 }
 
-/// Edits that are made together or not at all.
+/// Edits that are applied together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TodoEdits {
-    /// What to do, in this order.
+    /// The edits, in order.
     pub edits: Vec<TodoEdit>,
 }
 
 /// The todos that were edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TodoIds {
-    /// In the order of the edits.
+    /// Their ids, in the order of the edits.
     pub ids: Vec<TodoId>,
 }

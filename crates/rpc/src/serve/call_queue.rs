@@ -1,5 +1,5 @@
-//! The line in which calls of one session wait for each other. A call that lets others pass leaves the line; what its
-//! own client sent after it still comes after it.
+//! The queue in which the calls of one session wait for each other. A call that releases its turn leaves the queue;
+//! later calls of the same client still run after it.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::{ClientHandle, RequestHandler, run_call};
 use crate::ErrorObject;
 
-/// The end of the line. Its length is bounded by the calls each client may have under way.
+/// The sending end of the queue. Its length is bounded by the number of calls that each client may have in progress.
 #[derive(Debug, Clone)]
 pub(super) struct CallQueue(mpsc::UnboundedSender<QueuedCall>);
 
@@ -26,20 +26,20 @@ struct QueuedCall {
 }
 
 impl CallQueue {
-    /// A line, and the future that serves it.
+    /// Creates a queue and the future that serves it.
     pub(super) fn new(server: Arc<dyn RequestHandler>) -> (CallQueue, impl Future<Output = ()>) {
-        let (line, mut jobs) = mpsc::unbounded_channel::<QueuedCall>();
+        let (sender, mut calls) = mpsc::unbounded_channel::<QueuedCall>();
         let serving = async move {
-            let mut aside = JoinSet::new();
-            while let Some(job) = jobs.recv().await {
-                while aside.try_join_next().is_some() {}
-                job.run(Arc::clone(&server), &mut aside).await;
+            let mut released = JoinSet::new();
+            while let Some(call) = calls.recv().await {
+                while released.try_join_next().is_some() {}
+                call.run(Arc::clone(&server), &mut released).await;
             }
         };
-        (CallQueue(line), serving)
+        (CallQueue(sender), serving)
     }
 
-    /// Takes a place now; the answer comes when it is this call's turn.
+    /// Queues a call now; the returned future waits for its answer.
     pub(super) fn enqueue(
         &self,
         method: Method,
@@ -47,37 +47,37 @@ impl CallQueue {
         client: ClientHandle,
     ) -> impl Future<Output = Result<Value, ErrorObject>> + Send + use<> {
         let (reply, outcome) = oneshot::channel();
-        // A line that is not served any more drops the job, and with it the reply.
+        // If the queue is no longer served, this drops the call and its reply channel.
         self.0.send(QueuedCall { method, params, client, reply }).ok();
         async move { outcome.await.unwrap_or_else(|_| Err(ErrorObject::internal("the session is closing"))) }
     }
 }
 
 impl QueuedCall {
-    /// Runs the call to its end, or until it lets others pass.
-    async fn run(self, server: Arc<dyn RequestHandler>, aside: &mut JoinSet<()>) {
+    /// Runs the call to its end, or until it releases its turn.
+    async fn run(self, server: Arc<dyn RequestHandler>, released: &mut JoinSet<()>) {
         let QueuedCall { method, params, client, reply } = self;
         let mut turn = Box::pin(client.turn());
-        let held = poll_fn(|cx| Poll::Ready(turn.as_mut().poll(cx))).await;
-        let (client, passed) = client.for_call();
-        let run = async move |held| {
+        let guard = poll_fn(|cx| Poll::Ready(turn.as_mut().poll(cx))).await;
+        let (client, turn_released) = client.for_call();
+        let run = async move |guard| {
             let outcome = run_call(server, method, params, client).await;
-            // A call that was taken is applied, even if its client has left.
+            // An accepted call runs to its end even if its client has left.
             reply.send(outcome).ok();
-            drop(held);
+            drop(guard);
         };
-        match held {
-            Poll::Ready(held) => {
-                let mut running = Box::pin(run(held));
+        match guard {
+            Poll::Ready(guard) => {
+                let mut running = Box::pin(run(guard));
                 tokio::select! {
                     biased;
                     () = &mut running => return,
-                    () = passed.cancelled() => {}
+                    () = turn_released.cancelled() => {}
                 }
-                aside.spawn(running);
+                released.spawn(running);
             }
-            // An earlier call of the same client has let others pass.
-            Poll::Pending => drop(aside.spawn(async move { run(turn.await).await })),
+            // An earlier call of the same client has released its turn and is still running.
+            Poll::Pending => drop(released.spawn(async move { run(turn.await).await })),
         }
     }
 }

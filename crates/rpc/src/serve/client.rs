@@ -1,4 +1,4 @@
-//! A connected client, as the one who answers its calls sees it.
+//! A connected client, as seen by the request handler.
 
 use std::sync::Arc;
 
@@ -9,76 +9,75 @@ use tokio_util::task::TaskTracker;
 
 use crate::{ErrorObject, Outbox, RpcMessage, RpcNotification, SendError};
 
-/// A connected client. It may be kept; when the client has left, sending fails.
+/// A connected client. The handle may be kept; when the client has left, sending fails.
 #[derive(Debug, Clone)]
 pub struct ClientHandle {
     outbox: Outbox,
     work: TaskTracker,
     gone: CancellationToken,
-    /// Held by the call of this client that is being applied: those after it wait, in their order.
+    /// Held by this client's running call; its later calls wait in order.
     turn: Arc<Mutex<()>>,
-    /// Cancelled when the call that has this handle lets others pass.
+    /// Cancelled when the call that has this handle releases its turn.
     turn_released: CancellationToken,
 }
 
 impl ClientHandle {
     pub(super) fn new(outbox: Outbox, gone: CancellationToken) -> ClientHandle {
-        let (turn, passed) = (Arc::default(), CancellationToken::new());
-        ClientHandle { outbox, work: TaskTracker::new(), gone, turn, turn_released: passed }
+        let (turn, turn_released) = (Arc::default(), CancellationToken::new());
+        ClientHandle { outbox, work: TaskTracker::new(), gone, turn, turn_released }
     }
 
-    /// Lets the calls of other clients be applied before this one, which waits for something slow. What this client sent
-    /// after it still comes after it.
+    /// Lets calls of other clients run while this call waits for something slow. Later calls of this client still wait.
     pub fn release_turn(&self) {
         self.turn_released.cancel();
     }
 
-    /// The turn of the next call of this client.
+    /// Waits for the turn of this client's next call.
     pub(super) fn turn(&self) -> impl Future<Output = OwnedMutexGuard<()>> + Send + use<> {
         Arc::clone(&self.turn).lock_owned()
     }
 
-    /// The handle for a call in the line, and what tells that it lets others pass.
+    /// The handle for a queued call, and a token that is cancelled when the call releases its turn.
     pub(super) fn for_call(self) -> (ClientHandle, CancellationToken) {
-        let passed = CancellationToken::new();
-        (ClientHandle { turn_released: passed.clone(), ..self }, passed)
+        let turn_released = CancellationToken::new();
+        (ClientHandle { turn_released: turn_released.clone(), ..self }, turn_released)
     }
 
-    /// Tells the client something at once. A client that has not read what it was told before is closed.
+    /// Sends a notification at once. A client whose queue is full is closed.
     pub fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), SendError> {
         self.outbox.push(self.compose(method, params)?)
     }
 
-    /// Tells the client something as fast as it reads: for replays, which may be long.
+    /// Sends a notification as fast as the client reads: for replays, which may be long.
     pub async fn deliver(&self, method: &str, params: &impl Serialize) -> Result<(), SendError> {
         self.outbox.send(self.compose(method, params)?).await
     }
 
-    /// Tells the client what other clients of the session are told too, as fast as it reads.
+    /// Sends a frame that several clients of the session receive, as fast as this one reads.
     pub async fn send_shared(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
         self.outbox.send_shared(frame).await
     }
 
-    /// A notification as a frame, for clients of the same session.
+    /// Encodes a notification once, for all clients of the session.
     pub fn frame(&self, method: &str, params: &impl Serialize) -> Result<Arc<[u8]>, SendError> {
-        /// Written as it is, without a tree of values in between.
+        /// Serialized directly, without a `Value` in between.
         #[derive(Serialize)]
         struct NotificationFrame<'a, P> {
             jsonrpc: &'static str,
             method: &'a str,
             params: &'a P,
         }
-        let told = serde_json::to_vec(&NotificationFrame { jsonrpc: "2.0", method, params });
-        told.map(|json| self.outbox.wrap(json)).map_err(|error| self.close_on_error(method, &error))
+        let json = serde_json::to_vec(&NotificationFrame { jsonrpc: "2.0", method, params });
+        json.map(|json| self.outbox.wrap(json)).map_err(|error| self.close_on_error(method, &error))
     }
 
-    /// Runs `work`, a subscription say, until it ends or the client leaves.
+    /// Runs `work`, such as a subscription, until it ends or the client leaves.
     pub fn attach(&self, work: impl Future<Output = ()> + Send + 'static) {
         let gone = self.gone.clone();
         self.work.spawn(async move { gone.run_until_cancelled(work).await });
     }
 
-    /// Ends when the client has left.
+    /// Waits until the client has left.
     pub async fn gone(&self) {
         self.gone.cancelled().await;
     }
@@ -95,7 +94,7 @@ impl ClientHandle {
         Ok(RpcMessage::Notification(RpcNotification { method: method.into(), params }))
     }
 
-    /// A stream with a hole is worse than one that ends.
+    /// Closes the connection: a stream with a gap is worse than one that ends.
     fn close_on_error(&self, method: &str, error: &serde_json::Error) -> SendError {
         self.outbox.close(ErrorObject::internal(format!("{method} cannot be sent: {error}")));
         SendError::Closed

@@ -1,4 +1,4 @@
-//! One client's stay: its messages are read in order, its calls answered as they end.
+//! The connection of one client: its messages are read in order, its calls answered as they finish.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::{
     RpcNotification, RpcRequest, RpcResponse, SendError,
 };
 
-/// How many calls of one client may be under way; then it is not read from.
+/// How many calls of one client may be in progress. Beyond that, its messages are not read.
 const MAX_CALLS: usize = 64;
 
-/// Receives a client until it leaves, breaks the frame, or `token` is cancelled.
+/// Serves a client until it leaves, sends an invalid frame, or `token` is cancelled.
 pub(super) async fn serve_client(
     stream: UnixStream,
     server: Arc<dyn RequestHandler>,
-    line: CallQueue,
+    queue: CallQueue,
     token: CancellationToken,
 ) {
     let (input, output) = stream.into_split();
@@ -33,25 +33,25 @@ pub(super) async fn serve_client(
     let _leaving = gone.clone().drop_guard();
     let outbox = connection.outbox().clone();
     let client = ClientHandle::new(outbox.clone(), gone);
-    let mut visit = ClientConnection {
+    let mut client_connection = ClientConnection {
         server,
-        queue: line,
+        queue,
         client,
-        room: Arc::new(Semaphore::new(MAX_CALLS)),
+        call_permits: Arc::new(Semaphore::new(MAX_CALLS)),
         calls: JoinSet::new(),
     };
 
     tokio::select! {
-        () = visit.read(&mut connection) => {}
+        () = client_connection.read(&mut connection) => {}
         () = outbox.closed() => {}
         () = token.cancelled() => {}
     }
 
-    visit.client.disconnect().await;
-    let unfinished = async { while visit.calls.join_next().await.is_some() {} };
-    // Past the grace, calls under way are dropped.
+    client_connection.client.disconnect().await;
+    let unfinished = async { while client_connection.calls.join_next().await.is_some() {} };
+    // After the grace period, unfinished calls are dropped.
     tokio::time::timeout(ConnectionLimits::LOCAL.grace, unfinished).await.ok();
-    visit.calls.shutdown().await;
+    client_connection.calls.shutdown().await;
     connection.close().await;
 }
 
@@ -59,7 +59,7 @@ struct ClientConnection {
     server: Arc<dyn RequestHandler>,
     queue: CallQueue,
     client: ClientHandle,
-    room: Arc<Semaphore>,
+    call_permits: Arc<Semaphore>,
     calls: JoinSet<()>,
 }
 
@@ -70,7 +70,7 @@ impl ClientConnection {
             match connection.next().await {
                 Ok(Some(Ok(RpcMessage::Request(request)))) => self.request(request, outbox).await,
                 Ok(Some(Ok(RpcMessage::Notification(notification)))) => self.notification(notification).await,
-                // Nothing was asked of the client.
+                // The server sends no requests to clients.
                 Ok(Some(Ok(RpcMessage::Response(_)))) => {}
                 Ok(Some(Err(MalformedMessage { id, error }))) => respond(&outbox, id, Err(error)).await,
                 Ok(None) | Err(FrameError::Truncated | FrameError::Io(_)) => return,
@@ -82,31 +82,31 @@ impl ClientConnection {
     }
 
     async fn request(&mut self, RpcRequest { id, method, params }: RpcRequest, outbox: Outbox) {
-        let Some(room) = self.room().await else { return };
-        let answering = self.start_call(&method, params);
+        let Some(permit) = self.room().await else { return };
+        let answer = self.start_call(&method, params);
         self.calls.spawn(async move {
-            respond(&outbox, Some(id), answering.await).await;
-            drop(room);
+            respond(&outbox, Some(id), answer.await).await;
+            drop(permit);
         });
     }
 
     async fn notification(&mut self, RpcNotification { method, params }: RpcNotification) {
-        let Some(room) = self.room().await else { return };
-        let answering = self.start_call(&method, params);
+        let Some(permit) = self.room().await else { return };
+        let answer = self.start_call(&method, params);
         self.calls.spawn(async move {
-            // Who sends a notification wants no answer, not even an error.
-            answering.await.ok();
-            drop(room);
+            // A notification gets no answer, not even an error.
+            answer.await.ok();
+            drop(permit);
         });
     }
 
-    /// Room for one more call, held until its answer is queued: unread answers count as calls under way.
+    /// Waits for a permit for one more call, held until its answer is queued: unread answers count too.
     async fn room(&mut self) -> Option<OwnedSemaphorePermit> {
         while self.calls.try_join_next().is_some() {}
-        Arc::clone(&self.room).acquire_owned().await.ok()
+        Arc::clone(&self.call_permits).acquire_owned().await.ok()
     }
 
-    /// Gives the call its place at once; what is returned waits for the answer.
+    /// Starts or queues a call; the returned future waits for its answer.
     fn start_call(&self, name: &str, params: Value) -> ResponseFuture<'static> {
         let Some(method) = Method::from_name(name) else {
             let error = ErrorObject::unknown_method(name);
@@ -120,7 +120,7 @@ impl ClientConnection {
     }
 }
 
-/// Answers a call, as soon as there is room for the answer.
+/// Sends the answer to a call as soon as it fits.
 async fn respond(outbox: &Outbox, id: Option<RequestId>, outcome: Result<Value, ErrorObject>) {
     let sent = outbox.send(RpcMessage::Response(RpcResponse { id: id.clone(), outcome })).await;
     if let Err(SendError::TooLarge { max }) = sent {

@@ -1,4 +1,4 @@
-//! What follows an answer, or none: the next step, another try, or the end of the activation.
+//! What follows an answer or a failed request: the next step, another try, or the end of the activation.
 
 use kernel::{BoundaryPoint, FailedCallCharge, InputRefusal, KernelInput, NewMail, Parking, RunEnding, RunUpdate};
 use model::{ModelError, ModelReply};
@@ -25,25 +25,25 @@ impl AgentRun {
         let calls = content.iter().any(|block| matches!(block, ContentBlock::Call(_)));
         let price = self.agent.model.facts().price;
         let cost = match usage.total() {
-            // Nobody counted it, and it used something.
+            // The provider reported no usage, so book what was reserved.
             0 => self.conversation.reserved(),
             tokens => Cost { tokens, micros: price.map_or(0, |price| price.of(usage)) },
         };
-        let onward = self.plan_follow_up(&content, stop).await;
+        let follow_up = self.plan_follow_up(&content, stop).await;
         let answer = RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model };
-        let (answered, went_on) = self.report_with_follow_up(turn, answer, &onward).await;
-        match (self.unless_late(Conversation::is_asking, answered).await?, onward) {
-            (InterruptibleOutcome::Finished(()), AnswerFollowUp::EndActivation(_)) if went_on.is_ok() => {
+        let (answered, followed) = self.report_with_follow_up(turn, answer, &follow_up).await;
+        match (self.handle_report_result(Conversation::is_asking, answered).await?, follow_up) {
+            (InterruptibleOutcome::Finished(()), AnswerFollowUp::EndActivation(_)) if followed.is_ok() => {
                 Ok(StepOutcome::Stop)
             }
             (InterruptibleOutcome::Finished(()), AnswerFollowUp::StartCall(early)) => {
-                self.early = went_on.is_ok().then_some(early);
+                self.early_call = followed.is_ok().then_some(early);
                 Ok(StepOutcome::Continue)
             }
             (InterruptibleOutcome::Finished(()), AnswerFollowUp::EndActivation(_) | AnswerFollowUp::Undecided)
                 if !calls =>
             {
-                self.conclude(stop).await
+                self.end_after_answer(stop).await
             }
             (
                 InterruptibleOutcome::Finished(()) | InterruptibleOutcome::Interrupted,
@@ -52,22 +52,22 @@ impl AgentRun {
         }
     }
 
-    /// Ends the activation after the model's last word, as it stands in the log.
-    pub(super) async fn conclude(&mut self, stop: StopReason) -> Result<StepOutcome, InputRejection> {
+    /// Ends the activation after the model's final answer.
+    pub(super) async fn end_after_answer(&mut self, stop: StopReason) -> Result<StepOutcome, InputRejection> {
         self.catch_up();
         match (stop, self.conversation.wrap_up()) {
-            (_, Some(why)) if why.completes() => self.finish().await,
+            (_, Some(why)) if why.counts_as_completed() => self.complete_unless_mail().await,
             (_, Some(why)) => self.end(ending_of(why)).await,
             (StopReason::Length, None) => {
                 let message = "the model reached its output limit before it was done".into();
                 self.end(RunEnding::Failed { kind: FailKind::NoAnswer, message }).await
             }
-            (StopReason::End | StopReason::Calls | StopReason::Refusal, None) => self.finish().await,
+            (StopReason::End | StopReason::Calls | StopReason::Refusal, None) => self.complete_unless_mail().await,
         }
     }
 
-    /// Ends the activation, unless mail came in that must be read first.
-    pub(super) async fn finish(&mut self) -> Result<StepOutcome, InputRejection> {
+    /// Ends the activation, unless unread mail has arrived.
+    pub(super) async fn complete_unless_mail(&mut self) -> Result<StepOutcome, InputRejection> {
         self.report(RunUpdate::Boundary(BoundaryPoint::End)).await?;
         self.catch_up();
         if matches!(self.conversation.messages().last(), Some(model::ModelMessage::User { .. })) {
@@ -90,29 +90,29 @@ impl AgentRun {
         }
     }
 
-    /// Asks once more for an answer that came without a word.
+    /// Asks the model once more after an empty answer.
     async fn nudge(&mut self) -> Result<StepOutcome, InputRejection> {
         self.nudged = true;
         let (to, body) = (self.link.run.task, MailBody::text(prompt::EMPTY.trim_end()));
-        let letter = NewMail { to, from: Principal::Runtime, delivery: MailDelivery::Steer, body };
-        self.link.supervisor.submit(KernelInput::Send(letter)).await?;
+        let mail = NewMail { to, from: Principal::Runtime, delivery: MailDelivery::Steer, body };
+        self.link.supervisor.submit(KernelInput::Send(mail)).await?;
         Ok(StepOutcome::Continue)
     }
 
-    /// Tells how the run goes on after a model that did not answer; nothing when it asks again.
+    /// Decides the next step after a failed request; returns nothing to ask again.
     pub(super) async fn handle_model_failure(
         &mut self,
         turn: Turn,
         error: ModelError,
         tries: &mut RetryState,
     ) -> Result<Option<StepOutcome>, InputRejection> {
-        let (fault, booked) = (error.fault, self.booked_usage(&error));
-        let words = match error.hint {
+        let (fault, charge) = (error.fault, self.booked_usage(&error));
+        let error_text = match error.hint {
             Some(hint) => format!("{}; {hint}", error.message),
             None => error.message,
         };
         let next = match fault {
-            // A key that was accepted before may be made valid again; what was done until then is kept.
+            // A key that was accepted before may become valid again, so park and keep the work.
             ModelFault::Auth if self.has_answered().await? => {
                 RetryDecision::Park(Parking { until: None, why: ParkReason::Auth })
             }
@@ -122,36 +122,36 @@ impl AgentRun {
             RetryDecision::AskAgain(_, retry) => Some(retry),
             RetryDecision::Park(_) | RetryDecision::GiveUp => None,
         };
-        let report = RunUpdate::TurnFailed { turn, fault, message: words.clone(), charge: booked, retry };
+        let report = RunUpdate::TurnFailed { turn, fault, message: error_text.clone(), charge, retry };
         let report = self.report(report).await;
-        if let InterruptibleOutcome::Interrupted = self.unless_late(Conversation::is_asking, report).await? {
+        if let InterruptibleOutcome::Interrupted = self.handle_report_result(Conversation::is_asking, report).await? {
             return Ok(Some(StepOutcome::Continue));
         }
         if fault == ModelFault::TooLong {
-            return self.handle_too_long(&words).await;
+            return self.handle_too_long(&error_text).await;
         }
         match next {
-            // Mail that interrupts is read now, by the next try, however long the provider asked to wait.
+            // An interrupt ends the wait; the next try reads its mail, however long the provider asked to wait.
             RetryDecision::AskAgain(after, _) => {
-                let _until_then = self.link.pulse.pause();
+                let _paused = self.link.heartbeat.pause();
                 let wait = tokio::time::sleep(after);
-                match self.before_deadline(Conversation::is_undisturbed, wait).await {
+                match self.before_deadline(Conversation::has_no_interrupt, wait).await {
                     Some(_waited) => Ok(None),
                     None => Ok(Some(StepOutcome::Continue)),
                 }
             }
             RetryDecision::Park(parking) => {
                 if parking.why == ParkReason::Auth {
-                    let message = format!("the model's provider refused the key: {words}");
+                    let message = format!("the model's provider refused the key: {error_text}");
                     let error = ::hooks::HookEventData::Error { what: "model_call", message };
-                    // There is nothing to decide about it.
-                    let _heard = run_hooks(&self.context, self.link.run, error).await;
+                    // Hooks cannot decide anything here.
+                    let _verdict = run_hooks(&self.context, self.link.run, error).await;
                 }
                 self.report(RunUpdate::Park(parking)).await.map(|()| Some(StepOutcome::Stop))
             }
             RetryDecision::GiveUp => {
                 let message = match fault {
-                    ModelFault::Auth => format!("the model's provider refused the key: {words}"),
+                    ModelFault::Auth => format!("the model's provider refused the key: {error_text}"),
                     ModelFault::Transient
                     | ModelFault::Unreachable
                     | ModelFault::Overloaded
@@ -160,18 +160,18 @@ impl AgentRun {
                     | ModelFault::TooLong
                     | ModelFault::Terminal
                     | ModelFault::Cancelled
-                    | ModelFault::Interrupted => words,
+                    | ModelFault::Interrupted => error_text,
                 };
                 let error = ::hooks::HookEventData::Error { what: "model_call", message: message.clone() };
-                // There is nothing to decide about it.
-                let _heard = run_hooks(&self.context, self.link.run, error).await;
+                // Hooks cannot decide anything here.
+                let _verdict = run_hooks(&self.context, self.link.run, error).await;
                 self.end(RunEnding::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
         }
     }
 
     pub(super) async fn fail(&mut self, kind: FailKind, message: String) -> Result<(), InputRejection> {
-        // Mail that is not heard would wake the task again, for the same end. In the middle of a turn that comes later.
+        // Unread mail would wake the task again, for the same end. Within a turn, it is read later.
         match self.report(RunUpdate::Boundary(BoundaryPoint::Between)).await {
             Ok(()) | Err(InputRejection::Refused(InputRefusal::InTurn)) => {}
             Err(rejected) => return Err(rejected),
@@ -184,7 +184,7 @@ impl AgentRun {
         self.end_sealed(ending).await
     }
 
-    /// Ends the activation, what it made being kept.
+    /// Ends the activation after its work was sealed.
     pub(super) async fn end_sealed(&mut self, ending: RunEnding) -> Result<StepOutcome, InputRejection> {
         let mut text = self.conversation.latest_text().to_owned();
         if let Some((answer, next)) = prompt::split_suggestion(&text).filter(|_| self.suggests_prompts()) {
@@ -195,12 +195,12 @@ impl AgentRun {
         self.report(RunUpdate::Ended { ending, text }).await.map(|()| StepOutcome::Stop)
     }
 
-    /// Whether its last line was asked to say what the user may want to say next.
+    /// Whether the agent was asked to suggest the user's next prompt in its last line.
     pub(super) fn suggests_prompts(&self) -> bool {
         self.context.settings.features.prompt_suggestions && self.context.roster.is_root(self.link.run.task)
     }
 
-    /// Gives up the question under way, since its time is up.
+    /// Abandons the current request because the time is up.
     pub(super) async fn abandon_turn(&mut self, turn: Turn) -> Result<StepOutcome, InputRejection> {
         let (fault, message) = (ModelFault::Cancelled, "the time is up".into());
         self.report_broken_off(turn, fault, message).await?;
@@ -211,38 +211,38 @@ impl AgentRun {
         }
     }
 
-    /// Whether a model of its provider has answered in the session.
+    /// Whether the model's provider has answered in this session.
     async fn has_answered(&self) -> Result<bool, InputRejection> {
         let model = self.agent.model.name().to_owned();
-        self.link.supervisor.query(move |kernel| kernel.has_answered(&model)).await
+        self.link.supervisor.query(move |kernel| kernel.has_provider_answered(&model)).await
     }
 
-    /// Breaks off an answer that no budget allows to be longer. What comes next is decided like any turn.
+    /// Ends an answer that outgrew its budget. The next turn is decided as usual.
     pub(super) async fn too_expensive(&mut self, turn: Turn) -> Result<InterruptibleOutcome<()>, InputRejection> {
         let message = "the budget does not allow a longer answer".into();
         self.report_broken_off(turn, ModelFault::Cancelled, message).await
     }
 
-    /// Books a request that it broke off itself.
+    /// Books a request that the run itself ended.
     async fn report_broken_off(
         &mut self,
         turn: Turn,
         fault: ModelFault,
         message: String,
     ) -> Result<InterruptibleOutcome<()>, InputRejection> {
-        let booked = FailedCallCharge::Used { output: self.link.streamed.tokens() };
-        let report = self.report(RunUpdate::TurnFailed { turn, fault, message, charge: booked, retry: None }).await;
-        self.unless_late(Conversation::is_asking, report).await
+        let charge = FailedCallCharge::Used { output: self.link.streamed.tokens() };
+        let report = self.report(RunUpdate::TurnFailed { turn, fault, message, charge, retry: None }).await;
+        self.handle_report_result(Conversation::is_asking, report).await
     }
 
-    /// What a question that was not answered is counted as: nothing if the model never began to work on it.
+    /// The charge for a failed request: nothing if the model never started to work on it.
     pub(super) fn booked_usage(&self, error: &ModelError) -> FailedCallCharge {
         let output = self.link.streamed.tokens();
         if error.has_started || output > 0 { FailedCallCharge::Used { output } } else { FailedCallCharge::Nothing }
     }
 
-    /// Leaves out as much as it can after the model said that it has no room; nothing when it asks again.
-    async fn handle_too_long(&mut self, words: &str) -> Result<Option<StepOutcome>, InputRejection> {
+    /// Compacts as much as possible after the model rejected the request as too long; returns nothing to ask again.
+    async fn handle_too_long(&mut self, error_text: &str) -> Result<Option<StepOutcome>, InputRejection> {
         self.catch_up();
         match context_window::compact_fully(
             &self.context,
@@ -254,20 +254,20 @@ impl AgentRun {
         {
             Some(compaction) => self.compact(compaction).await.map(|()| None),
             None => {
-                let message = context_window::too_long_message(&self.agent, words);
+                let message = context_window::too_long_message(&self.agent, error_text);
                 self.end(RunEnding::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
         }
     }
 }
 
-/// How an activation ends that has taken its last turn.
+/// How an activation ends after its last turn.
 pub(super) fn ending_of(why: WrapUpReason) -> RunEnding {
     match why {
         WrapUpReason::Budget => RunEnding::BudgetExhausted,
         WrapUpReason::Turns => RunEnding::TimedOut(LimitKind::Turns),
-        // Whoever asked it to stop decides what that is called.
-        // What was done before its last turn and ends without that had no time for it.
+        // For a stop, its requester decides the final state. An activation that was done before its last turn and ends
+        // without it ran out of time.
         WrapUpReason::Time | WrapUpReason::Stop | WrapUpReason::Reported | WrapUpReason::NoChange => {
             RunEnding::TimedOut(LimitKind::Time)
         }

@@ -1,5 +1,5 @@
-//! One tool call: the same steps for every call of every agent, in this order: judge it, say durably that it starts, run
-//! it, tell hooks, answer it once.
+//! One tool call, with the same steps for every call of every agent: check it, record its start, run it, run the hooks,
+//! record its answer once.
 
 use std::sync::Arc;
 
@@ -27,21 +27,21 @@ use crate::sql_tables::{AgentSqlSpace, IntentRecorder};
 use crate::subagents::AgentSubagents;
 use crate::supervisor::InputRejection;
 
-/// Most files that a command is said to have changed.
+/// The most changed files that are recorded for one command.
 const MAX_CHANGED_FILES: usize = 100;
 
-/// What a call is run with.
+/// What tool calls run with.
 #[derive(Debug, Clone)]
 pub(super) struct CallContext {
     pub(super) context: Arc<SessionContext>,
     pub(super) agent: Arc<PreparedAgent>,
     pub(super) stamps: Arc<FileStamps>,
     pub(super) pulse: Heartbeat,
-    /// Calls that are not run, since they only repeat others.
+    /// Calls that are refused because they only repeat others.
     pub(super) repeated: Vec<CallId>,
-    /// Calls that hooks were not told the end of.
+    /// Calls whose post-tool hooks have not run.
     pub(super) pending_post_hooks: PendingPostHooks,
-    /// The call that has started already.
+    /// The call that started together with its answer.
     pub(super) early: Option<EarlyCall>,
 }
 
@@ -51,15 +51,15 @@ impl CallContext {
     }
 }
 
-/// Runs the calls: readers that stand together run together, everything else in order. What needs permission asks for
-/// it before anything runs, so that a person can decide on all of it at once.
+/// Runs the calls: adjacent readers run concurrently, everything else in order. Permissions are asked for before any
+/// call runs, so that the user can decide on all of them at once.
 pub(super) async fn run_calls(
-    bench: &CallContext,
+    call_context: &CallContext,
     calls: Vec<(ToolCallRequest, Caller)>,
 ) -> Result<(), InputRejection> {
-    let looked = review_calls(bench, calls).await?;
-    for group in groups(looked) {
-        let answered = join_all(group.into_iter().map(|looked| run_one(bench, looked))).await;
+    let reviewed = review_calls(call_context, calls).await?;
+    for group in groups(reviewed) {
+        let answered = join_all(group.into_iter().map(|reviewed| run_one(call_context, reviewed))).await;
         answered.into_iter().collect::<Result<(), InputRejection>>()?;
     }
     Ok(())
@@ -67,90 +67,90 @@ pub(super) async fn run_calls(
 
 fn groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>> {
     let mut groups: Vec<(bool, Vec<ReviewedCall<'_>>)> = Vec::new();
-    for looked in calls {
-        let reads = match &looked.admission {
+    for reviewed in calls {
+        let reads = match &reviewed.admission {
             CallAdmission::Run(tool, _) | CallAdmission::Asked(tool, ..) => {
                 matches!(tool.spec().access, ToolAccess::Read | ToolAccess::Agent | ToolAccess::Other)
             }
             CallAdmission::Answer(_) => true,
         };
         match groups.last_mut() {
-            Some((true, group)) if reads => group.push(looked),
-            _ => groups.push((reads, vec![looked])),
+            Some((true, group)) if reads => group.push(reviewed),
+            _ => groups.push((reads, vec![reviewed])),
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-async fn run_one(bench: &CallContext, looked: ReviewedCall<'_>) -> Result<(), InputRejection> {
-    let ReviewedCall { mut call, caller, hook_feedback: heard, admission } = looked;
+async fn run_one(call_context: &CallContext, reviewed: ReviewedCall<'_>) -> Result<(), InputRejection> {
+    let ReviewedCall { mut call, caller, hook_feedback: feedback, admission } = reviewed;
     let (tool, reach) = match admission {
         CallAdmission::Run(tool, reach) => (tool, reach),
-        CallAdmission::Answer(answer) => return answer_call(bench, &caller, &call, answer).await,
+        CallAdmission::Answer(answer) => return answer_call(call_context, &caller, &call, answer).await,
         CallAdmission::Asked(tool, judgement, pending) => {
-            let CallPermission { verdict, reach } = *judgement;
+            let CallPermission { verdict, file_guard: reach } = *judgement;
             let decided = pending.decision().await?;
             match decided.decision {
                 AskDecision::Allow { input: None, .. } => (tool, reach),
                 AskDecision::Allow { input: Some(input), .. } => {
                     call.input = input;
-                    match judge_amended(bench, tool, &call).await {
+                    match judge_amended(call_context, tool, &call).await {
                         Ok(reach) => (tool, reach),
-                        Err(answer) => return answer_call(bench, &caller, &call, answer).await,
+                        Err(answer) => return answer_call(call_context, &caller, &call, answer).await,
                     }
                 }
                 AskDecision::Deny { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. } => {
                     let answer = asks::refused_answer(&call, &verdict, &decided);
-                    return answer_call(bench, &caller, &call, answer).await;
+                    return answer_call(call_context, &caller, &call, answer).await;
                 }
             }
         }
     };
     if tool.spec().access == ToolAccess::Agent {
-        // It starts with its agent, and is answered with it if nobody waits: no crash comes between.
-        bench.pending_post_hooks.push(PendingPostHook { call: call.clone(), caller: caller.clone(), feedback: heard });
-        let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
+        // One commit starts the call and its agent, and answers the call if it does not wait: no crash comes between.
+        call_context.pending_post_hooks.push(PendingPostHook { call: call.clone(), caller: caller.clone(), feedback });
+        let (answer, evidence) = run(call_context, tool, &call, &caller, reach).await;
         return match caller.phase().await? {
-            // Whoever runs the calls tells hooks of it.
+            // `AgentRun::run_open_calls` runs the hooks.
             Some(CallPhase::Answered) | None => Ok(()),
             Some(_) => {
-                let heard = bench.pending_post_hooks.settle(&call.id);
-                let answer = hooks::after_call(&bench.context, &caller, &call, heard, answer).await;
+                let feedback = call_context.pending_post_hooks.settle(&call.id);
+                let answer = hooks::after_call(&call_context.context, &caller, &call, feedback, answer).await;
                 report_answer(&caller, call.id, answer, evidence).await
             }
         };
     }
-    report_start(bench, &caller).await?;
-    let (answer, evidence) = run(bench, tool, &call, &caller, reach).await;
-    let answer = hooks::after_call(&bench.context, &caller, &call, heard, answer).await;
+    report_start(call_context, &caller).await?;
+    let (answer, evidence) = run(call_context, tool, &call, &caller, reach).await;
+    let answer = hooks::after_call(&call_context.context, &caller, &call, feedback, answer).await;
     report_answer(&caller, call.id, answer, evidence).await
 }
 
-/// What a call may open that somebody permitted with other arguments. What may never run does not, whoever wrote it.
+/// Checks a call that the user permitted with other arguments. A deny rule applies to their input too.
 async fn judge_amended(
-    bench: &CallContext,
+    call_context: &CallContext,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
 ) -> Result<Arc<dyn FileAccessGuard>, ToolResult> {
-    let judged = permission_check::judge_call(&bench.context, &bench.agent, tool, call).await;
-    let CallPermission { verdict, reach } =
-        judged.map_err(|error| failed_answer(call, error, &bench.context.settings.tools))?;
+    let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
+    let CallPermission { verdict, file_guard: reach } =
+        judged.map_err(|error| failed_answer(call, error, &call_context.context.settings.tools))?;
     match verdict.effect {
         RuleEffect::Allow | RuleEffect::Ask => Ok(reach),
-        RuleEffect::Deny => Err(denied_answer(bench, call, &verdict)),
+        RuleEffect::Deny => Err(denied_answer(call_context, call, &verdict)),
     }
 }
 
-/// Answers a call that was not run. Hooks hear of it if it was denied.
+/// Answers a call that was not run. The hooks run if it was denied.
 async fn answer_call(
-    bench: &CallContext,
+    call_context: &CallContext,
     caller: &Caller,
     call: &ToolCallRequest,
     answer: ToolResult,
 ) -> Result<(), InputRejection> {
     let answer = match answer.status {
         ToolResultStatus::Denied => {
-            hooks::after_call(&bench.context, caller, call, PreToolFeedback::default(), answer).await
+            hooks::after_call(&call_context.context, caller, call, PreToolFeedback::default(), answer).await
         }
         ToolResultStatus::Done
         | ToolResultStatus::Refused
@@ -171,9 +171,9 @@ async fn report_answer(
     caller.answer(answer, evidence).await
 }
 
-/// Says durably that the call starts, unless it did with its answer, or went on waiting while its owner changed.
-async fn report_start(bench: &CallContext, caller: &Caller) -> Result<(), InputRejection> {
-    if bench.early(&caller.call).is_some() {
+/// Records the start of the call, unless it is recorded: with its answer, or by an earlier owner.
+async fn report_start(call_context: &CallContext, caller: &Caller) -> Result<(), InputRejection> {
+    if call_context.early(&caller.call).is_some() {
         return Ok(());
     }
     match PermissionProgress::from_phase(caller.phase().await?.as_ref()) {
@@ -186,7 +186,7 @@ async fn report_start(bench: &CallContext, caller: &Caller) -> Result<(), InputR
 }
 
 async fn run(
-    bench: &CallContext,
+    call_context: &CallContext,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
     caller: &Caller,
@@ -194,11 +194,11 @@ async fn run(
 ) -> (ToolResult, Vec<Evidence>) {
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
-    let cx = tool_context(bench, caller, cancel, reach);
-    let folder = bench.agent.task_workspace.cwd();
+    let cx = tool_context(call_context, caller, cancel, reach);
+    let folder = call_context.agent.task_workspace.cwd();
     let before = match tool.spec().access {
-        ToolAccess::Execute => bench.context.snapshot(folder.to_owned()).await,
-        // These tell themselves what they change.
+        ToolAccess::Execute => call_context.context.snapshot(folder.to_owned()).await,
+        // These tools report their own changes.
         ToolAccess::Read | ToolAccess::Agent | ToolAccess::Session | ToolAccess::Write | ToolAccess::Other => None,
     };
     let (answer, mut evidence) = match tool.run(&call.input, &cx).await {
@@ -206,7 +206,7 @@ async fn run(
         Err(error) => (failed_answer(call, error, &cx.limits), Vec::new()),
     };
     if let Some(before) = before
-        && let Some(after) = bench.context.snapshot(folder.to_owned()).await
+        && let Some(after) = call_context.context.snapshot(folder.to_owned()).await
     {
         let changes = before.changes(&after).take(MAX_CHANGED_FILES);
         evidence.extend(changes.map(|path| Evidence::Changed { path: path.display().to_string() }));
@@ -215,23 +215,26 @@ async fn run(
 }
 
 fn tool_context(
-    bench: &CallContext,
+    call_context: &CallContext,
     caller: &Caller,
     cancel: CancellationToken,
     reach: Arc<dyn FileAccessGuard>,
 ) -> ToolContext {
-    let context = &bench.context;
-    let subagents =
-        || AgentSubagents { context: Arc::clone(context), agent: Arc::clone(&bench.agent), caller: caller.clone() };
+    let context = &call_context.context;
+    let subagents = || AgentSubagents {
+        context: Arc::clone(context),
+        agent: Arc::clone(&call_context.agent),
+        caller: caller.clone(),
+    };
     ToolContext {
         identity: tools::CallIdentity { task: caller.run.task, call: caller.call.clone() },
-        workspace: Arc::clone(&bench.agent.task_workspace.workspace),
+        workspace: Arc::clone(&call_context.agent.task_workspace.workspace),
         access_guard: reach,
-        stamps: Arc::clone(&bench.stamps),
+        stamps: Arc::clone(&call_context.stamps),
         guardian: context.guardian.clone(),
-        env: Arc::clone(&bench.agent.task_workspace.env),
+        env: Arc::clone(&call_context.agent.task_workspace.env),
         cancel,
-        heartbeat: bench.pulse.clone(),
+        heartbeat: call_context.pulse.clone(),
         limits: context.settings.tools,
         sql: Arc::new(AgentSqlSpace { context: Arc::clone(context), caller: caller.clone() }),
         background: Arc::new(AgentShellTasks { context: Arc::clone(context), caller: caller.clone() }),

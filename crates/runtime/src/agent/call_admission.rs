@@ -1,5 +1,5 @@
-//! Whether a call may run: the same question for every call of every agent, with the same steps. Refuse what is only
-//! repeated, find the tool, let hooks say what they have against it, check the permission on the final input.
+//! Admission of tool calls, the same for every call of every agent: refuse repetitions, find the tool, run the pre-tool
+//! hooks, check the permission on the final input.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::permission_check::{self, CallPermission};
 use crate::repeats;
 use crate::supervisor::InputRejection;
 
-/// A call that has been looked at, before any of its message runs.
+/// A call that has been reviewed, before any call of its message runs.
 pub(super) struct ReviewedCall<'a> {
     pub(super) call: ToolCallRequest,
     pub(super) caller: Caller,
@@ -25,30 +25,29 @@ pub(super) struct ReviewedCall<'a> {
     pub(super) admission: CallAdmission<'a>,
 }
 
-/// What becomes of a call.
+/// The outcome of a call's review.
 pub(super) enum CallAdmission<'a> {
-    /// It runs.
+    /// The call runs.
     Run(&'a Arc<dyn Tool>, Arc<dyn FileAccessGuard>),
-    /// It runs if a person permits it.
+    /// The call runs if the user permits it.
     Asked(&'a Arc<dyn Tool>, Box<CallPermission>, AskWaiter),
-    /// It is answered as it is.
+    /// The call does not run; this is its result.
     Answer(ToolResult),
 }
 
-/// Looks at the calls of one message, before any of them runs: what needs permission asks for it, so that a person can
-/// decide on all of it at once.
+/// Reviews the calls of one message before any of them runs, so that the user can decide on all permissions at once.
 pub(super) async fn review_calls(
-    bench: &CallContext,
+    call_context: &CallContext,
     calls: Vec<(ToolCallRequest, Caller)>,
 ) -> Result<Vec<ReviewedCall<'_>>, InputRejection> {
-    let judged = join_all(calls.into_iter().map(|(call, caller)| judge_call(bench, call, caller))).await;
+    let judged = join_all(calls.into_iter().map(|(call, caller)| judge_call(call_context, call, caller))).await;
     let judged = judged.into_iter().collect::<Result<Vec<_>, InputRejection>>()?;
-    // Only when all are judged, so that they are asked about in their order.
-    let looked = join_all(judged.into_iter().map(|judged| admit_call(bench, judged))).await;
-    looked.into_iter().collect()
+    // Ask only when all calls are judged, so that the asks are in the order of the calls.
+    let reviewed = join_all(judged.into_iter().map(|judged| admit_call(call_context, judged))).await;
+    reviewed.into_iter().collect()
 }
 
-/// A call that has been judged, or that needs no more than its answer.
+/// A call with its permission, or with the result that it gets without running.
 struct JudgedCall<'a> {
     call: ToolCallRequest,
     caller: Caller,
@@ -58,22 +57,22 @@ struct JudgedCall<'a> {
 }
 
 async fn judge_call(
-    bench: &CallContext,
+    call_context: &CallContext,
     mut call: ToolCallRequest,
     caller: Caller,
 ) -> Result<JudgedCall<'_>, InputRejection> {
-    let mut heard = PreToolFeedback::default();
-    if let Some(early) = bench.early(&call.id) {
-        let standing = PermissionProgress::Started;
-        let judged = find_tool(bench, &call, standing).map(|tool| (tool, early.judgement.clone()));
-        return Ok(JudgedCall { call, caller, progress: standing, hook_feedback: heard, result: judged });
+    let mut feedback = PreToolFeedback::default();
+    if let Some(early) = call_context.early(&call.id) {
+        let progress = PermissionProgress::Started;
+        let judged = find_tool(call_context, &call, progress).map(|tool| (tool, early.judgement.clone()));
+        return Ok(JudgedCall { call, caller, progress, hook_feedback: feedback, result: judged });
     }
-    let standing = PermissionProgress::from_phase(caller.phase().await?.as_ref());
-    let judged = match find_tool(bench, &call, standing) {
-        Ok(tool) => match run_pre_hooks(bench, &caller, &mut call, standing).await? {
-            Ok(said) => {
-                heard = said;
-                judge_permission(bench, tool, &call, &caller, (standing, &heard))
+    let progress = PermissionProgress::from_phase(caller.phase().await?.as_ref());
+    let judged = match find_tool(call_context, &call, progress) {
+        Ok(tool) => match run_pre_hooks(call_context, &caller, &mut call, progress).await? {
+            Ok(pre_feedback) => {
+                feedback = pre_feedback;
+                judge_permission(call_context, tool, &call, &caller, (progress, &feedback))
                     .await
                     .map(|judgement| (tool, judgement))
             }
@@ -81,69 +80,72 @@ async fn judge_call(
         },
         Err(answer) => Err(answer),
     };
-    Ok(JudgedCall { call, caller, progress: standing, hook_feedback: heard, result: judged })
+    Ok(JudgedCall { call, caller, progress, hook_feedback: feedback, result: judged })
 }
 
-/// What hooks make of the call. What a person was asked about, or what has begun, they have heard of.
+/// Runs the pre-tool hooks, unless they ran already: before the user was asked or the call started.
 async fn run_pre_hooks(
-    bench: &CallContext,
+    call_context: &CallContext,
     caller: &Caller,
     call: &mut ToolCallRequest,
-    standing: PermissionProgress,
+    progress: PermissionProgress,
 ) -> Result<Result<PreToolFeedback, ToolResult>, InputRejection> {
-    match standing {
-        PermissionProgress::NotAsked => hooks::before_call(&bench.context, caller, call).await,
+    match progress {
+        PermissionProgress::NotAsked => hooks::before_call(&call_context.context, caller, call).await,
         PermissionProgress::Asked | PermissionProgress::Started => Ok(Ok(PreToolFeedback::default())),
     }
 }
 
-/// Judges the call as it is to be run.
+/// Checks the permission of the call with its final input.
 async fn judge_permission(
-    bench: &CallContext,
+    call_context: &CallContext,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
     caller: &Caller,
-    (standing, heard): (PermissionProgress, &PreToolFeedback),
+    (progress, feedback): (PermissionProgress, &PreToolFeedback),
 ) -> Result<CallPermission, ToolResult> {
-    let judged = permission_check::judge_call(&bench.context, &bench.agent, tool, call).await;
-    let CallPermission { verdict, reach } =
-        judged.map_err(|error| failed_answer(call, error, &bench.context.settings.tools))?;
-    let verdict = heard.narrow(call, verdict);
-    if (verdict.effect, standing) == (RuleEffect::Ask, PermissionProgress::NotAsked)
-        && let Some(answer) = hooks::permission_requested(&bench.context, caller, call, &verdict).await
+    let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
+    let CallPermission { verdict, file_guard: reach } =
+        judged.map_err(|error| failed_answer(call, error, &call_context.context.settings.tools))?;
+    let verdict = feedback.narrow(call, verdict);
+    if (verdict.effect, progress) == (RuleEffect::Ask, PermissionProgress::NotAsked)
+        && let Some(answer) = hooks::permission_requested(&call_context.context, caller, call, &verdict).await
     {
         return Err(answer);
     }
-    Ok(CallPermission { verdict, reach })
+    Ok(CallPermission { verdict, file_guard: reach })
 }
 
-async fn admit_call<'a>(bench: &CallContext, judged: JudgedCall<'a>) -> Result<ReviewedCall<'a>, InputRejection> {
-    let JudgedCall { call, caller, progress: standing, hook_feedback: heard, result: judged } = judged;
+async fn admit_call<'a>(
+    call_context: &CallContext,
+    judged: JudgedCall<'a>,
+) -> Result<ReviewedCall<'a>, InputRejection> {
+    let JudgedCall { call, caller, progress, hook_feedback, result: judged } = judged;
     let admission = match judged {
-        Ok((tool, judgement)) => decide_admission(bench, tool, judgement, &call, &caller, standing).await?,
+        Ok((tool, judgement)) => decide_admission(call_context, tool, judgement, &call, &caller, progress).await?,
         Err(answer) => CallAdmission::Answer(answer),
     };
-    Ok(ReviewedCall { call, caller, hook_feedback: heard, admission })
+    Ok(ReviewedCall { call, caller, hook_feedback, admission })
 }
 
-/// The tool, if there is one. A call that has begun goes on, though its tool be offered no longer.
+/// Returns the tool of a call. A call that has started continues even if its tool is no longer offered.
 fn find_tool<'a>(
-    bench: &'a CallContext,
+    call_context: &'a CallContext,
     call: &ToolCallRequest,
-    standing: PermissionProgress,
+    progress: PermissionProgress,
 ) -> Result<&'a Arc<dyn Tool>, ToolResult> {
-    let context = &bench.context;
-    if bench.repeated.contains(&call.id) && standing != PermissionProgress::Started {
+    let context = &call_context.context;
+    if call_context.repeated.contains(&call.id) && progress != PermissionProgress::Started {
         return Err(repeats::refusal());
     }
     let withheld = || {
         context
             .withheld_tools
             .iter()
-            .find(|tool| standing == PermissionProgress::Started && tool.spec().name == call.tool)
+            .find(|tool| progress == PermissionProgress::Started && tool.spec().name == call.tool)
     };
-    bench.agent.tool(&call.tool).or_else(withheld).ok_or_else(|| {
-        let names: Vec<&str> = bench.agent.toolbox.iter().map(|tool| tool.spec().name.as_ref()).collect();
+    call_context.agent.tool(&call.tool).or_else(withheld).ok_or_else(|| {
+        let names: Vec<&str> = call_context.agent.toolbox.iter().map(|tool| tool.spec().name.as_ref()).collect();
         let likely = ::hooks::tool_names::similar_tool(&call.tool).filter(|name| names.contains(name));
         let (tool, all) = (clip(&call.tool), names.join(", "));
         let text = match likely {
@@ -154,14 +156,14 @@ fn find_tool<'a>(
     })
 }
 
-/// How far permission had come for a call, perhaps in a process that died.
+/// How far the permission check of a call had progressed, possibly in a process that died.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PermissionProgress {
-    /// Nothing was asked.
+    /// The user was not asked.
     NotAsked,
-    /// A person was asked, and what they say counts.
+    /// The user was asked, and their decision counts.
     Asked,
-    /// It had begun, and goes on waiting.
+    /// The call had started and continues to wait.
     Started,
 }
 
@@ -178,54 +180,54 @@ impl PermissionProgress {
     }
 }
 
-/// Whether it may run. What a person was asked about stays theirs to decide, whatever was granted since; a call that
-/// was permitted before its owner changed is not asked about again; what may never run does not start.
+/// Decides whether the call may run. The user decides what they were asked about, even if a rule was granted since. A
+/// call that was permitted under an earlier owner is not asked about again. A denied call does not start.
 async fn decide_admission<'a>(
-    bench: &CallContext,
+    call_context: &CallContext,
     tool: &'a Arc<dyn Tool>,
     judgement: CallPermission,
     call: &ToolCallRequest,
     caller: &Caller,
-    standing: PermissionProgress,
+    progress: PermissionProgress,
 ) -> Result<CallAdmission<'a>, InputRejection> {
-    Ok(match (judgement.verdict.effect, standing) {
+    Ok(match (judgement.verdict.effect, progress) {
         (_, PermissionProgress::Started) | (RuleEffect::Allow, PermissionProgress::NotAsked) => {
-            CallAdmission::Run(tool, judgement.reach)
+            CallAdmission::Run(tool, judgement.file_guard)
         }
         (RuleEffect::Deny, PermissionProgress::NotAsked | PermissionProgress::Asked) => {
-            CallAdmission::Answer(denied_answer(bench, call, &judgement.verdict))
+            CallAdmission::Answer(denied_answer(call_context, call, &judgement.verdict))
         }
         (RuleEffect::Ask, PermissionProgress::NotAsked)
         | (RuleEffect::Ask | RuleEffect::Allow, PermissionProgress::Asked) => {
-            let ask = asks::permission_ask(&bench.context, caller, call, &judgement.verdict);
-            let pending = caller.ask(ask, bench.context.settings.ask_wait).await?;
+            let ask = asks::permission_ask(&call_context.context, caller, call, &judgement.verdict);
+            let pending = caller.ask(ask, call_context.context.settings.ask_wait).await?;
             CallAdmission::Asked(tool, Box::new(judgement), pending)
         }
     })
 }
 
-/// What a call that may not run is answered.
-pub(super) fn denied_answer(bench: &CallContext, call: &ToolCallRequest, verdict: &Verdict) -> ToolResult {
+/// The result of a call that is denied.
+pub(super) fn denied_answer(call_context: &CallContext, call: &ToolCallRequest, verdict: &Verdict) -> ToolResult {
     let text = permission_check::denial_text(&call.tool, verdict);
-    let text = Clip::new(&text, bench.context.settings.tools.output).into_string();
+    let text = Clip::new(&text, call_context.context.settings.tools.output).into_string();
     ToolResult { status: ToolResultStatus::Denied, text }
 }
 
-/// What a tool that did not do its work is answered.
+/// The result of a call whose tool refused it or failed.
 pub(super) fn failed_answer(call: &ToolCallRequest, error: ToolError, limits: &tools::ToolLimits) -> ToolResult {
     match error {
         ToolError::Refused(text) => {
             ToolResult { status: ToolResultStatus::Refused, text: Clip::new(&text, limits.output).into_string() }
         }
         ToolError::Broken(source) => {
-            tracing::warn!(tool = call.tool, error = %source, "a tool broke");
+            tracing::warn!(tool = call.tool, error = %source, "a tool failed");
             let text = format!("`{}` failed: {}", call.tool, clip(&source.to_string()));
             ToolResult { status: ToolResultStatus::Broken, text }
         }
     }
 }
 
-/// Enough of a text to recognise it.
+/// Clips a text to a length that is still recognisable.
 fn clip(text: &str) -> Clip {
     Clip::new(text, 300)
 }

@@ -1,15 +1,15 @@
-//! Ids of calls: each is used once in a conversation, though some models repeat or forget them. Choosing a free one
-//! takes the same time however long the conversation is and however often its model has repeated one.
+//! Call ids, unique in a conversation although some models repeat or omit them. Choosing a free id takes constant time,
+//! however long the conversation is and however often its model repeats an id.
 
 use std::collections::{HashMap, HashSet};
 
 use model::{MessageFold, Messages, ModelMessage};
 use protocol::{CallId, ContentBlock};
 
-/// The most digits that are read as a number behind an id.
+/// The most digits that are read as the number suffix of an id.
 const MAX_DIGITS: usize = 9;
 
-/// Gives calls ids of their own, in their answer and in the whole conversation.
+/// Makes call ids unique in their answer and in the whole conversation.
 pub(super) fn make_call_ids_unique(messages: &Messages, content: &mut [ContentBlock]) {
     messages.fold(|taken: &UsedCallIds| {
         let mut new = UsedCallIds::default();
@@ -27,13 +27,13 @@ pub(super) fn make_call_ids_unique(messages: &Messages, content: &mut [ContentBl
     });
 }
 
-/// The id with a number behind it, one higher than any that was used.
+/// The id with a number suffix, one higher than any that was used.
 fn free_call_id(taken: &UsedCallIds, new: &UsedCallIds, wanted: &CallId) -> CallId {
     let mut number = taken.highest(wanted).max(new.highest(wanted)).max(1);
     loop {
         number += 1;
         let id = CallId(format!("{}-{number}", wanted.0));
-        // One may be that a model wrote itself.
+        // The model itself may have written such an id.
         if !taken.has(&id) && !new.has(&id) {
             return id;
         }
@@ -44,7 +44,7 @@ fn free_call_id(taken: &UsedCallIds, new: &UsedCallIds, wanted: &CallId) -> Call
 #[derive(Default)]
 struct UsedCallIds {
     ids: HashSet<String>,
-    /// The highest number that stands behind each id that was repeated.
+    /// The highest number suffix of each repeated id.
     highest: HashMap<String, u64>,
 }
 
@@ -57,7 +57,7 @@ impl UsedCallIds {
         self.highest.get(&id.0).copied().unwrap_or(0)
     }
 
-    /// Takes in an id of a conversation that has those of `before` as well.
+    /// Adds an id; `before` holds the earlier ids of the same conversation.
     fn add_id(&mut self, id: &CallId, before: Option<&UsedCallIds>) {
         let is_taken = |base: &str| before.is_some_and(|before| before.ids.contains(base)) || self.ids.contains(base);
         if let Some((base, number)) = split_number(&id.0).filter(|(base, _)| is_taken(base)) {
@@ -81,7 +81,7 @@ impl MessageFold for UsedCallIds {
     }
 }
 
-/// An id that ends with a number as [`free`] writes it.
+/// Splits an id that ends with a number as [`free_call_id`] writes it.
 fn split_number(id: &str) -> Option<(&str, u64)> {
     let (base, digits) = id.rsplit_once('-')?;
     let is_plain =
@@ -107,7 +107,7 @@ mod tests {
         content.iter().filter_map(id).collect()
     }
 
-    /// Has the model call with these ids, and answers.
+    /// Adds a turn with these call ids and its answers.
     fn turn(messages: &mut Messages, wanted: &[&str]) -> Vec<String> {
         let mut content: Vec<ContentBlock> = wanted.iter().map(|id| call(id)).collect();
         make_call_ids_unique(messages, &mut content);
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(ids(&content).last().map(|id| id.0.as_str()), Some("call-100000"));
     }
 
-    /// With a search through the conversation this takes hours.
+    /// With a search through the conversation this would take hours.
     #[test]
     fn a_model_that_repeats_one_id_for_a_hundred_thousand_turns_is_given_a_free_one_each_time() {
         let mut messages = Messages::default();

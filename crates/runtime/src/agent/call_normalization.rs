@@ -1,12 +1,11 @@
-//! Calls in the words of other families of tools: the name of a tool that they have, and their names of its arguments.
+//! Calls with the tool and argument names of other agent products, translated to Bosun's names.
 
 use protocol::{ContentBlock, HookDialect, ToolCallRequest};
 use serde_json::{Map, Value};
 
 use crate::prepared_agent::PreparedAgent;
 
-/// Puts the calls of an answer into our words, where a model wrote them in others'. What it does not say plainly stays
-/// as it is.
+/// Translates the calls of an answer to Bosun's names. An ambiguous name stays as it is.
 pub(super) fn normalize_calls(prepared: &PreparedAgent, content: &mut [ContentBlock]) {
     for block in content {
         match block {
@@ -35,15 +34,15 @@ fn normalize_call(prepared: &PreparedAgent, call: &mut ToolCallRequest) {
     call.input = Value::Object(normalize_arguments(&call.tool, input, &is_ours)).to_string();
 }
 
-/// Arguments that we have no name for, by the names that we have for what others call so.
+/// Renames arguments that the tool does not know to Bosun's names for them.
 fn normalize_arguments(tool: &str, input: Map<String, Value>, is_ours: &dyn Fn(&str) -> bool) -> Map<String, Value> {
     let (mut ours, theirs): (Map<_, _>, Map<_, _>) = input.into_iter().partition(|(name, _)| is_ours(name));
     for (name, value) in theirs {
         let one = || Map::from_iter([(name.clone(), value.clone())]);
-        let meant = [HookDialect::Snake, HookDialect::Camel].into_iter().find_map(|dialect| {
+        let translated = [HookDialect::Snake, HookDialect::Camel].into_iter().find_map(|dialect| {
             ::hooks::tool_names::args_from_dialect(tool, dialect, one()).into_iter().find(|(known, _)| is_ours(known))
         });
-        match meant {
+        match translated {
             Some((known, value)) if !ours.contains_key(&known) => drop(ours.insert(known, value)),
             Some(_) | None => drop(ours.insert(name, value)),
         }

@@ -1,4 +1,4 @@
-//! What every run of a session works with.
+//! Services shared by all runs of a session.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -35,59 +35,59 @@ use crate::task_workspaces::{self, TaskWorkspaces};
 use crate::todos::TodoSyncHandle;
 use crate::watchdog::WatchedRuns;
 
-/// What every run of a session works with.
+/// Services shared by all runs of a session.
 #[derive(Debug)]
 pub(crate) struct SessionContext {
     pub(crate) settings: SessionSettings,
     pub(crate) session: protocol::SessionId,
     /// The user's instruction files.
     pub(crate) instructions: Instructions,
-    /// What every task is and did.
+    /// A summary of every task.
     pub(crate) roster: Arc<Roster>,
     pub(crate) prepared_agents: PreparedAgents,
-    /// The models that the session was given while it ran.
+    /// Models that were added while the session ran.
     pub(crate) added_models: AddedModels,
-    /// Whether somebody may answer a question.
+    /// Whether the user can be asked.
     pub(crate) asks_user: bool,
-    /// Tools that are not offered: with them goes on what began under an owner that offered them.
+    /// Tools that are no longer offered; calls that started under an earlier owner continue with them.
     pub(crate) withheld_tools: Vec<Arc<dyn Tool>>,
-    /// Where tasks work.
+    /// The workspaces of tasks.
     pub(crate) task_workspaces: TaskWorkspaces,
     pub(crate) guardian: Guardian,
     pub(crate) tables: SessionTables,
-    /// The way to have changes of the todos taken over.
+    /// The handle to sync changes of the todo tables.
     pub(crate) todos: TodoSyncHandle,
     pub(crate) fetcher: PageFetcher,
     pub(crate) deadline: Deadline,
     pub(crate) grants: Arc<Grants>,
     pub(crate) redactor: Redactor,
     pub(crate) governor: Governor,
-    /// Who is told what happens.
+    /// The hooks of the session.
     pub(crate) session_hooks: SessionHooks,
     pub(crate) bus: EventBus,
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<FileStamps>>>,
     /// The list that the session's agents share.
     pub(crate) shared_list: Arc<SharedList>,
-    /// The runs that are watched over.
+    /// The runs that the watchdog checks.
     pub(crate) watched_runs: Arc<WatchedRuns>,
-    /// Tasks whose conversation a person wants compacted.
+    /// Tasks whose conversation the user wants compacted.
     pub(crate) wanted_compactions: Mutex<HashSet<TaskId>>,
-    /// What files looked like that tasks are to change, when this process first ran the task.
+    /// Files that tasks are expected to change, as they were when this process first ran the task.
     pub(crate) snapshots: Mutex<HashMap<TaskId, Arc<FileSnapshot>>>,
-    /// Folders in which there are too many files to look for what a command changed.
+    /// Folders with too many files to detect what a command changed.
     pub(crate) large_folders: Mutex<HashSet<PathBuf>>,
-    /// A reader that stays open: every activation begins with one look at the log.
+    /// A reader that stays open, since every activation starts with a query of the log.
     pub(crate) log_reader: Mutex<Option<SessionReader>>,
-    /// What agents that rest go on with.
+    /// The conversations of idle agents.
     pub(crate) conversations: ConversationCache,
 }
 
-/// A context that runs can be performed with.
+/// Performs the runs of a session.
 #[derive(Debug)]
 pub(crate) struct RunPerformer(pub(crate) Arc<SessionContext>);
 
 impl ActivationRunner for RunPerformer {
-    fn perform(&self, link: RunLink, kind: TaskType) -> tools::BoxFuture<'static, ()> {
+    fn run(&self, link: RunLink, kind: TaskType) -> tools::BoxFuture<'static, ()> {
         let context = Arc::clone(&self.0);
         Box::pin(async move {
             let stop = link.stop.clone();
@@ -106,7 +106,7 @@ impl ActivationRunner for RunPerformer {
     }
 }
 
-/// Runs an agent, or ends it if what it works with cannot be had.
+/// Runs an agent, or ends it if its workspace or model is not available.
 async fn run_agent(context: Arc<SessionContext>, link: RunLink) {
     let _watched = context.watched_runs.watch(&link);
     let prepared = match task_workspaces::ensure_workspace(&context, &link).await {
@@ -117,7 +117,7 @@ async fn run_agent(context: Arc<SessionContext>, link: RunLink) {
         Ok(prepared) => AgentRun::new(context, link, prepared).run().await,
         Err((kind, message)) => {
             let ending = RunEnding::Failed { kind, message };
-            // Mail that is not heard would wake the task again, for the same end.
+            // Unread mail would wake the task again, for the same end.
             for report in
                 [RunUpdate::Boundary(BoundaryPoint::Between), RunUpdate::Ended { ending, text: String::new() }]
             {
@@ -134,11 +134,11 @@ impl SessionContext {
         SessionReader::open(&self.settings.home, self.session)
     }
 
-    /// A task's conversation as the log has it.
+    /// A task's conversation as of the log.
     pub(crate) fn conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
         let mut conversation = Conversation::default();
         for envelope in self.task_log_after(task, 0)? {
-            conversation.read(&envelope, self);
+            conversation.apply_event(&envelope, self);
         }
         Ok(conversation)
     }
@@ -148,87 +148,86 @@ impl SessionContext {
         self.query_log(|reader| reader.task_events_after(task, seq))
     }
 
-    fn query_log<T>(&self, ask: impl FnOnce(&SessionReader) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn query_log<T>(&self, query: impl FnOnce(&SessionReader) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let mut open = self.log_reader.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = match open.take() {
             Some(reader) => reader,
             None => self.reader()?,
         };
-        // One that failed is not asked again.
-        let told = ask(&reader)?;
+        // A reader that failed is dropped.
+        let result = query(&reader)?;
         *open = Some(reader);
-        Ok(told)
+        Ok(result)
     }
 
-    /// What a task said and left behind; from the log, if that is not held any more.
+    /// The trace of a task, from the log if the roster does not hold it any more.
     pub(crate) fn task_trace(&self, task: TaskId) -> Arc<TaskTrace> {
-        if let Some(words) = self.roster.trace(task) {
-            return words;
+        if let Some(trace) = self.roster.trace(task) {
+            return trace;
         }
         match self.query_log(|reader| reader.task_outcome_events(task)) {
             Ok(log) => Arc::new(TaskTrace::from_log(&log)),
             Err(error) => {
-                tracing::warn!(%task, %error, "what a task said cannot be read");
+                tracing::warn!(%task, %error, "the trace of a task cannot be read");
                 Arc::default()
             }
         }
     }
 
-    /// What calls may do now, with what was granted since the session began.
+    /// The current policy, including the grants of the session.
     pub(crate) fn policy(&self) -> Arc<Policy> {
         self.grants.policy()
     }
 
-    /// Has a task's conversation compacted before its next turn.
-    pub(crate) fn ask_compaction(&self, task: TaskId) {
+    /// Requests the compaction of a task's conversation before its next turn.
+    pub(crate) fn request_compaction(&self, task: TaskId) {
         self.wanted_compactions.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
     }
 
-    /// Whether somebody asked for that; the wish is fulfilled then.
-    pub(crate) fn take_compaction(&self, task: TaskId) -> bool {
+    /// Whether a compaction is requested; clears the request.
+    pub(crate) fn take_compaction_request(&self, task: TaskId) -> bool {
         self.wanted_compactions.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
     }
 
-    /// Whether it is known what files looked like that a task is to change.
+    /// Whether there is a snapshot of the files that a task is expected to change.
     pub(crate) fn has_file_snapshot(&self, task: TaskId) -> bool {
         self.file_snapshot(task).is_some()
     }
 
-    /// What files looked like that a task is to change.
+    /// The snapshot of the files that a task is expected to change.
     pub(crate) fn file_snapshot(&self, task: TaskId) -> Option<Arc<FileSnapshot>> {
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()
     }
 
-    /// Keeps what they look like before it begins.
+    /// Keeps the snapshot taken before the task begins.
     pub(crate) fn keep_file_snapshot(&self, task: TaskId, snapshot: FileSnapshot) {
         let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
         self.evict_old(&mut snapshots);
         snapshots.insert(task, Arc::new(snapshot));
     }
 
-    /// All files of a folder as they are; nothing where there are too many of them.
+    /// Takes a snapshot of all files of a folder; returns nothing for a folder with too many files.
     pub(crate) async fn snapshot(self: &Arc<Self>, folder: PathBuf) -> Option<FileSnapshot> {
         if self.large_folders.lock().unwrap_or_else(PoisonError::into_inner).contains(&folder) {
             return None;
         }
-        let looked = folder.clone();
-        let snapshot = tokio::task::spawn_blocking(move || FileSnapshot::of_small_folder(&looked)).await.ok()?;
+        let scanned = folder.clone();
+        let snapshot = tokio::task::spawn_blocking(move || FileSnapshot::of_small_folder(&scanned)).await.ok()?;
         if snapshot.is_none() {
             self.large_folders.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
         }
         snapshot
     }
 
-    /// What one agent has read of the workspace, in all its activations here; what another has read does not let
-    /// it write.
+    /// The files that one agent has read, in all its activations in this process. What another agent has read does not
+    /// let it write.
     pub(crate) fn stamps(&self, task: TaskId) -> Arc<FileStamps> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         self.evict_old(&mut stamps);
         Arc::clone(stamps.entry(task).or_default())
     }
 
-    /// Makes room among what is held of tasks: those that have been at rest for long begin anew, as they would in
-    /// another process.
+    /// Evicts data of tasks that have been idle for long; they start anew, as they would in another process.
     fn evict_old<T>(&self, held: &mut HashMap<TaskId, T>) {
         if held.len() == held.capacity() {
             held.retain(|task, _| self.roster.is_recent(*task));

@@ -1,4 +1,4 @@
-//! Whether a conversation has room in its model, and how it gets some.
+//! Checks whether a conversation fits its model's context window, and compacts it if not.
 
 use std::sync::Arc;
 
@@ -14,37 +14,37 @@ use crate::hooks::run_hooks;
 use crate::prepared_agent::PreparedAgent;
 use crate::supervisor::{InputRejection, RunLink, Supervisor};
 
-/// The part of a model's window that may be filled, in percent; the rest is for what an estimate misses.
+/// The part of a model's window that may be filled, in percent; the rest covers errors of the estimate.
 const FULL_PERCENT: u64 = 85;
 
-/// The part that is filled at most after a compaction, so that the next one is not soon.
+/// The part that a compaction leaves filled at most, so that the next compaction is not soon.
 const TARGET_PERCENT: u64 = 60;
 
-/// An estimate is never as many times too high as this.
+/// The factor by which an estimate is too high at most.
 const MAX_OVERESTIMATE: u64 = 4;
 
-/// Most tasks that a digest names, and todos.
+/// The most tasks, and the most todos, that a digest names.
 const MAX_LISTED: usize = 40;
 
-/// What to do before the model is asked.
+/// What to do before the model request.
 pub(super) enum WindowCheck {
-    /// There is enough.
+    /// The request fits.
     Fits,
-    /// There is after this.
+    /// The request fits after this compaction.
     Compact(Compaction),
-    /// There is none, and none can be made; the words are for people.
+    /// The request cannot be made to fit; holds the message for the user.
     CannotFit(String),
 }
 
-/// Looks whether the next request fits. One that was made smaller is not looked at again before it is answered: nobody
-/// has counted it yet.
+/// Checks whether the next request fits. A compacted conversation is not checked again before the next answer: the
+/// provider has not counted its tokens yet.
 pub(super) async fn check_window(
     context: &SessionContext,
     prepared: &PreparedAgent,
     link: &RunLink,
     conversation: &Conversation,
 ) -> Result<WindowCheck, InputRejection> {
-    if context.take_compaction(link.run.task) {
+    if context.take_compaction_request(link.run.task) {
         let compaction = compact_fully(context, prepared, (&link.supervisor, link.run.task), conversation).await?;
         return Ok(compaction.map_or(WindowCheck::Fits, |compaction| WindowCheck::Compact(as_requested(compaction))));
     }
@@ -60,8 +60,8 @@ pub(super) async fn check_window(
     }
     let present = current_state(context, (&link.supervisor, link.run.task), conversation).await?;
     let size = now.scale(prepared, conversation);
-    let made =
-        compaction_plan(conversation, &present, Some(window), &size).down_to(part(TARGET_PERCENT), part(FULL_PERCENT));
+    let made = compaction_plan(conversation, &present, Some(window), &size)
+        .mildest_cut(part(TARGET_PERCENT), part(FULL_PERCENT));
     let tokens = made.as_ref().map_or(now.tokens, |made| made.tokens);
     Ok(match made {
         _ if tokens / MAX_OVERESTIMATE > window => {
@@ -72,47 +72,47 @@ pub(super) async fn check_window(
     })
 }
 
-/// Compacts the conversation of a task that rests, as somebody asked; tells whether there was anything to leave out. One
-/// that does not rest is compacted before its next turn.
+/// Compacts the conversation of an idle task on request. The conversation of a busy task is compacted before its next
+/// turn.
 pub(crate) async fn compact_now(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
     task: TaskId,
 ) -> Result<CompactionOutcome, String> {
-    let told = |rejected: InputRejection| rejected.to_string();
+    let message = |rejected: InputRejection| rejected.to_string();
     let state = supervisor.query(move |kernel| kernel.task(task).map(|task| (task.run_id(), task.phase.clone()))).await;
-    let Some((run, TaskPhase::Idle)) = state.map_err(told)? else {
-        context.ask_compaction(task);
+    let Some((run, TaskPhase::Idle)) = state.map_err(message)? else {
+        context.request_compaction(task);
         return Ok(CompactionOutcome::Later);
     };
     let prepared = context.prepared_agent(task)?;
     let conversation = context.conversation(task).map_err(|error| error.to_string())?;
-    let compaction = compact_fully(context, &prepared, (supervisor, task), &conversation).await.map_err(told)?;
+    let compaction = compact_fully(context, &prepared, (supervisor, task), &conversation).await.map_err(message)?;
     let Some(compaction) = compaction.map(as_requested) else { return Ok(CompactionOutcome::Nothing) };
     let messages = compaction.messages;
-    // It is asked for, so nobody is asked whether it may be.
-    let _heard = run_hooks(context, run, ::hooks::HookEventData::Compact(compaction.cause)).await;
+    // The user requested the compaction, so hooks cannot prevent it.
+    let _verdict = run_hooks(context, run, ::hooks::HookEventData::Compact(compaction.cause)).await;
     match supervisor.submit(KernelInput::Compact { task, compaction }).await {
         Ok(_receipt) => Ok(CompactionOutcome::Done { messages }),
         Err(InputRejection::Refused(InputRefusal::InTurn)) => {
-            context.ask_compaction(task);
+            context.request_compaction(task);
             Ok(CompactionOutcome::Later)
         }
-        Err(rejected) => Err(told(rejected)),
+        Err(rejected) => Err(message(rejected)),
     }
 }
 
-/// What became of a wish to have a conversation compacted.
+/// The outcome of a requested compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CompactionOutcome {
-    /// A digest stands for so many messages.
+    /// A digest replaces this number of messages.
     Done {
-        /// How many.
+        /// The number of messages.
         messages: u32,
     },
-    /// It comes before the next turn.
+    /// The compaction follows before the next turn.
     Later,
-    /// There is nothing to leave out that would be worth it.
+    /// There is nothing worth leaving out.
     Nothing,
 }
 
@@ -120,43 +120,43 @@ fn as_requested(compaction: Compaction) -> Compaction {
     Compaction { cause: CompactionCause::Requested, ..compaction }
 }
 
-/// The most that can be left out, once the model has said that the conversation is too long.
+/// The largest possible compaction, for a conversation that the model has rejected as too long.
 pub(super) async fn compact_fully(
     context: &SessionContext,
     prepared: &PreparedAgent,
-    whose: (&Supervisor, TaskId),
+    of_task: (&Supervisor, TaskId),
     conversation: &Conversation,
 ) -> Result<Option<Compaction>, InputRejection> {
-    let present = current_state(context, whose, conversation).await?;
+    let present = current_state(context, of_task, conversation).await?;
     let window = prepared.model.facts().context;
     let size = RequestSize::of(context, prepared, conversation).scale(prepared, conversation);
     let made = compaction_plan(conversation, &present, window, &size).hardest_cut();
     Ok(made.map(|made| made.compaction))
 }
 
-/// The same question with no more output than the window leaves.
+/// Limits the output of a quote to what the window leaves.
 pub(super) fn limit_output(prepared: &PreparedAgent, quote: TurnQuote) -> TurnQuote {
     let facts = prepared.model.facts();
     let Some(window) = facts.context else { return quote };
     let left = window.saturating_sub(quote.input).max(reserved_output(facts, window));
-    let most = u32::try_from(left).unwrap_or(u32::MAX).max(quote.least);
-    TurnQuote { most: quote.most.min(most), expected: quote.expected.min(most), ..quote }
+    let most = u32::try_from(left).unwrap_or(u32::MAX).max(quote.min_output);
+    TurnQuote { max_output: quote.max_output.min(most), expected: quote.expected.min(most), ..quote }
 }
 
-/// What people are told when the model has no room and nothing more can be left out.
-pub(super) fn too_long_message(prepared: &PreparedAgent, words: &str) -> String {
+/// The error message for a conversation that is too long and cannot be compacted further.
+pub(super) fn too_long_message(prepared: &PreparedAgent, error: &str) -> String {
     let model = prepared.model.name();
-    format!("the conversation is too long for {model}, and no more of it can be left out: {words}; {REMEDY}")
+    format!("the conversation is too long for {model} and cannot be compacted further: {error}; {REMEDY}")
 }
 
-const REMEDY: &str = "go on with a model that has a larger context, or begin a new session";
+const REMEDY: &str = "continue with a model that has a larger context window, or start a new session";
 
 fn cannot_fit_message(prepared: &PreparedAgent, tokens: u64, window: u64) -> String {
     let model = prepared.model.name();
-    format!("{model} takes {window} tokens, and the conversation has at least {tokens}; {REMEDY}")
+    format!("{model} accepts {window} tokens, but the conversation has at least {tokens}; {REMEDY}")
 }
 
-/// How much output there must be room for.
+/// The output that must fit into the window.
 fn reserved_output(facts: &ModelFacts, window: u64) -> u64 {
     u64::from(facts.max_output).min(window / 5)
 }
@@ -176,11 +176,11 @@ fn compaction_plan<'a>(
     }
 }
 
-/// What the next request would be if nothing were left out.
+/// The size of the next request without compaction.
 #[derive(Clone, Copy)]
 struct RequestSize {
     tokens: u64,
-    /// Those of what waits to be heard.
+    /// The tokens of unread mail.
     unread: u64,
 }
 
@@ -190,7 +190,7 @@ impl RequestSize {
         RequestSize { tokens: input_tokens(prepared, conversation).saturating_add(unread), unread }
     }
 
-    /// Estimates requests with other messages, as wrong about them as an estimate is about those that were counted.
+    /// Estimates requests with other messages, scaled by the error of the estimate for the counted messages.
     fn scale(self, prepared: &PreparedAgent, conversation: &Conversation) -> impl Fn(&[ModelMessage]) -> u64 {
         let estimated = move |messages: &[ModelMessage]| {
             u128::from(estimate_tokens(prepared, messages).saturating_add(self.unread))
@@ -210,7 +210,7 @@ async fn current_state(
     Ok(CurrentState { identity: identity_lines(context, id, conversation), todos: todo_lines(context).await, tasks })
 }
 
-/// Who the agent is and what it has, which no compaction takes from it.
+/// The agent's name, path and loaded tools, which every compaction keeps.
 fn identity_lines(context: &SessionContext, task: TaskId, conversation: &Conversation) -> Vec<String> {
     let role =
         context.roster.with_task(task, |known| format!("the agent {} at {}, {task}", known.spec.agent, known.path));
@@ -218,7 +218,7 @@ fn identity_lines(context: &SessionContext, task: TaskId, conversation: &Convers
     role.into_iter().chain((!loaded.is_empty()).then(|| format!("tools loaded: {loaded}"))).collect()
 }
 
-/// The tasks that an agent started, those that still live first, then the newest.
+/// The tasks that an agent started, unfinished ones first, then the newest.
 fn task_lines(kernel: &Kernel, id: TaskId, is_unread: impl Fn(TaskId) -> bool) -> Vec<String> {
     let children = kernel.task(id).into_iter().flat_map(|task| task.children.iter().rev());
     let mut tasks: Vec<&KernelTask> = children.filter_map(|id| kernel.task(*id)).collect();
@@ -234,21 +234,21 @@ fn task_lines(kernel: &Kernel, id: TaskId, is_unread: impl Fn(TaskId) -> bool) -
     tasks.into_iter().take(MAX_LISTED).map(line).collect()
 }
 
-/// The todos that are not done, what is under way first. Tables that the model has changed tell nothing.
+/// The open todos, those in progress first. Returns none if the model has changed the tables.
 async fn todo_lines(context: &SessionContext) -> Vec<String> {
     let sql = format!(
         "SELECT substr(id, 1, 100) || ' (' || status || '): ' || substr(title, 1, 200) FROM todos WHERE status <> 'done' \
          ORDER BY status = 'in_progress' DESC, status = 'blocked', created_at, id LIMIT {MAX_LISTED}"
     );
     match context.tables.read(sql).await {
-        // A line above them names the column, and one below counts them.
+        // The first line names the column, the last line counts the rows.
         Ok(rows) => {
             let lines: Vec<&str> = rows.lines().skip(1).collect();
             let rows = lines.split_last().map_or(&[][..], |(_count, rows)| rows);
             rows.iter().map(|row| (*row).to_owned()).collect()
         }
         Err(error) => {
-            tracing::info!(%error, "a digest is made without the todos");
+            tracing::info!(%error, "the digest does not list the todos");
             Vec::new()
         }
     }

@@ -1,5 +1,5 @@
-//! Conversations between activations. An agent that is spoken to again goes on with its conversation as it left it and
-//! reads only what its log has since: reading all of it each time would cost more with every message.
+//! Conversations kept between activations. An agent that is prompted again resumes its conversation and reads only the
+//! new part of its log: reading the whole log each time would cost more with every message.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -10,17 +10,17 @@ use store::StoreError;
 use super::SessionContext;
 use crate::conversation::Conversation;
 
-/// How many conversations of agents below the root are kept. Others are read from the log again when they go on.
+/// How many conversations of subagents are kept. The others are read from the log again when they resume.
 const MAX_RECENT: usize = 8;
 
-/// The conversations of agents that rest.
+/// The conversations of idle agents.
 #[derive(Debug, Default)]
 pub(crate) struct ConversationCache(Mutex<CachedConversations>);
 
 #[derive(Debug, Default)]
 struct CachedConversations {
     root: Option<(TaskId, Conversation)>,
-    /// The one that rests longest first.
+    /// The longest idle first.
     recent: VecDeque<(TaskId, Conversation)>,
 }
 
@@ -42,17 +42,17 @@ impl CachedConversations {
 }
 
 impl SessionContext {
-    /// A task's conversation as the log has it, for the run that goes on with it.
+    /// A task's conversation as of the log, for the run that resumes it.
     pub(super) fn resume_conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
         let kept = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner).take(task);
         let mut conversation = kept.unwrap_or_default();
         for envelope in self.task_log_after(task, conversation.seq())? {
-            conversation.read(&envelope, self);
+            conversation.apply_event(&envelope, self);
         }
         Ok(conversation)
     }
 
-    /// Keeps the conversation of a run that has ended, if its agent may go on with it.
+    /// Keeps the conversation of a run that has ended, if its agent may resume it.
     pub(super) fn cache_conversation(&self, task: TaskId, conversation: Conversation) {
         let known = self.roster.with_task(task, |known| (known.depth == 0, known.spec.on_complete));
         let mut kept = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner);

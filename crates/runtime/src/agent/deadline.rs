@@ -1,4 +1,4 @@
-//! Until when the runs of a session may work.
+//! The deadline of a session's runs.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use tokio::time::Instant;
 /// How long the last turn may take.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// How long a run whose time is up waits to be let in for its last turn.
+/// How long a run whose time is up waits for the governor before its last turn.
 const MOMENT: Duration = Duration::from_secs(2);
 
-/// Until when the runs of a session may work.
+/// The time until which the runs of a session may work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// So long from now, or without end.
+    /// A deadline this far from now, or none.
     pub(crate) fn after(time: Option<Duration>) -> Deadline {
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
     }
@@ -35,7 +35,7 @@ impl Deadline {
         self.0.is_some_and(|end| end <= Instant::now())
     }
 
-    /// What `work` comes to, unless the deadline comes first.
+    /// The result of `work`, unless the deadline comes first.
     pub(super) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
         match self.0 {
             Some(end) => tokio::time::timeout_at(end, work).await.ok(),

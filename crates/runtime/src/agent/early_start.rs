@@ -1,5 +1,5 @@
-//! What becomes durable together with an answer, so that it takes one commit less: the start of its only call, when it
-//! is clear that this may run, or the end of the activation. Whatever is not clear goes the usual way.
+//! Commits an answer together with what follows it, to save a commit: the start of its only call, if that call is
+//! certain to be allowed, or the end of the activation. Otherwise each takes its own commit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use crate::conversation::{Conversation, answer_text};
 use crate::permission_check::{self, CallPermission};
 use crate::supervisor::InputRejection;
 
-/// How long an answer waits for its call to be judged: it is paid for, and a file system may hang.
+/// How long an answer waits for the permission check of its call: it is paid for, and a file system may hang.
 const MAX_JUDGE_WAIT: Duration = Duration::from_millis(500);
 
-/// A call that starts with its answer, and what it was judged to be.
+/// A call that starts with its answer, and its permission.
 #[derive(Debug, Clone)]
 pub(super) struct EarlyCall {
     pub(super) call: CallId,
     pub(super) judgement: CallPermission,
 }
 
-/// How an answer goes on, as far as that is clear before it is durable.
+/// What follows an answer, as far as that is certain before the answer is committed.
 pub(super) enum AnswerFollowUp {
-    /// Its call starts.
+    /// The call starts.
     StartCall(EarlyCall),
-    /// The activation ends with these words.
+    /// The activation ends with this text.
     EndActivation(String),
-    /// That is seen when it is durable.
+    /// Decided after the answer is committed.
     Undecided,
 }
 
 impl AgentRun {
-    /// How this answer goes on.
+    /// Decides what follows this answer.
     pub(super) async fn plan_follow_up(&mut self, content: &[ContentBlock], stop: StopReason) -> AnswerFollowUp {
         if self.stopping || self.deadline.is_over() || self.conversation.wrap_up().is_some() {
             return AnswerFollowUp::Undecided;
@@ -50,14 +50,14 @@ impl AgentRun {
         }
     }
 
-    /// Reports an answer with how it goes on. What comes with the answer may be refused alone.
+    /// Reports an answer with its follow-up. The kernel may refuse the follow-up alone.
     pub(super) async fn report_with_follow_up(
         &mut self,
         turn: Turn,
         answer: RunUpdate,
-        onward: &AnswerFollowUp,
+        follow_up: &AnswerFollowUp,
     ) -> (Result<(), InputRejection>, Result<(), InputRejection>) {
-        let next = match onward {
+        let next = match follow_up {
             AnswerFollowUp::StartCall(early) => RunUpdate::CallStarted { turn, call: early.call.clone() },
             AnswerFollowUp::EndActivation(text) => {
                 RunUpdate::Ended { ending: RunEnding::Completed, text: text.clone() }
@@ -68,8 +68,8 @@ impl AgentRun {
         both.unwrap_or_else(|rejected| (Err(rejected), Ok(())))
     }
 
-    /// The call as it will be in the log, if nobody has to be heard before it runs: no hook, no person, and no guard
-    /// against repeating it. A call that starts an agent starts with that.
+    /// Returns the call if it can start at once: no hook, no ask and no repeat guard comes first. A call that starts an
+    /// agent starts with that agent instead.
     async fn early_start(&mut self, mut call: ToolCallRequest) -> Option<EarlyCall> {
         let (context, prepared) = (Arc::clone(&self.context), Arc::clone(&self.agent));
         if prepared.model.facts().tier != model::ModelTier::Capable
@@ -91,14 +91,14 @@ impl AgentRun {
         }
     }
 
-    /// The last words, if nothing is looked at before the activation ends. Mail that waits keeps it from ending.
+    /// Returns the final text if nothing is checked before the activation ends. Waiting mail keeps it from ending.
     fn early_end(&self, content: &[ContentBlock], stop: StopReason) -> Option<String> {
         let is_expected = |known: &crate::roster::RosterEntry| known.spec.expects.is_some();
         let is_expected = self.context.roster.with_task(self.link.run.task, is_expected).unwrap_or(true);
         let is_isolated = self.context.task_workspaces.checkout(self.link.run.task).is_some();
-        let is_looked_at = is_expected || is_isolated || self.has_run_start_hooks() || self.suggests_prompts();
+        let is_checked = is_expected || is_isolated || self.has_run_start_hooks() || self.suggests_prompts();
         match stop {
-            StopReason::End | StopReason::Calls | StopReason::Refusal if !is_looked_at => answer_text(content),
+            StopReason::End | StopReason::Calls | StopReason::Refusal if !is_checked => answer_text(content),
             StopReason::End | StopReason::Calls | StopReason::Refusal | StopReason::Length => None,
         }
     }

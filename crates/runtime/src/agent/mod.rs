@@ -1,7 +1,7 @@
-//! An agent's activation, from its mail to its rest: ask the model, run the calls, until it has answered.
+//! An agent's activation: read the mail, ask the model and run its calls, until the model has answered.
 //!
-//! The loop holds no truth of its own. Its conversation is folded from durable events, so dropping the loop at
-//! any point and starting it again elsewhere goes on from the last event.
+//! The loop holds no state of its own. Its conversation is folded from durable events, so it can be dropped at any time
+//! and resumed elsewhere from the last event.
 
 mod answer_handling;
 mod call;

@@ -1,4 +1,4 @@
-//! One question to the model.
+//! One model request.
 
 use futures_util::StreamExt;
 use kernel::{InputRefusal, RunUpdate};
@@ -12,47 +12,47 @@ use crate::governor::{DayShare, ModelPermit};
 use crate::supervisor::{InputRejection, Supervisor};
 use crate::watchdog::{LatestText, StreamedTokens};
 
-/// Where an answer is heard as it arrives.
+/// Receives an answer as it arrives.
 pub(super) struct AnswerSink<'a> {
     pub(super) bus: &'a EventBus,
     pub(super) task: TaskId,
     pub(super) turn: Turn,
     pub(super) pulse: Heartbeat,
-    pub(super) words: LatestText,
+    pub(super) latest_text: LatestText,
     pub(super) streamed: StreamedTokens,
-    /// What is set aside for the answer, where somebody limits that.
+    /// The reservation for the answer, if there is a budget.
     pub(super) reservation: Option<AnswerReservation<'a>>,
 }
 
 impl AnswerSink<'_> {
-    /// Takes a piece in; tells how many tokens have arrived.
+    /// Accepts a piece; returns the number of tokens that have arrived.
     fn accept(&self, delta: &Delta) -> u32 {
         self.pulse.beat();
         if let Delta::Text(text) = delta {
-            self.words.push(self.turn, text);
+            self.latest_text.push(self.turn, text);
             self.bus.publish(BusMessage::Text { task: self.task, turn: self.turn, text: text.clone() });
         }
         self.streamed.add(match delta {
             Delta::Text(text) | Delta::Thinking(text) => tokens(text),
             Delta::Call(call) => tokens(&call.tool) + tokens(&call.input),
-            // What a provider wants back of its reasoning was heard as such, or is not told apart from it.
+            // An opaque block repeats reasoning that was counted as such, or cannot be told apart from it.
             Delta::Opaque { .. } | Delta::Done { .. } => 0,
         })
     }
 }
 
-/// What is set aside for an answer while it arrives.
+/// The reservation for an answer while it arrives.
 pub(super) struct AnswerReservation<'a> {
-    /// Where somebody limits what the session spends.
+    /// Present if the session or a task has a budget.
     pub(super) budget: Option<TurnBudget>,
-    /// What it takes of the budget of the day.
+    /// The share of the daily budget.
     pub(super) share: &'a mut DayShare,
     pub(super) price: Price,
-    /// The output that is set aside for.
+    /// The reserved output in tokens.
     pub(super) output: u32,
 }
 
-/// The turn that the budgets above it set something aside for.
+/// The turn that has a reservation in the budgets above it.
 pub(super) struct TurnBudget {
     pub(super) supervisor: Supervisor,
     pub(super) run: RunId,
@@ -60,7 +60,7 @@ pub(super) struct TurnBudget {
 }
 
 impl AnswerReservation<'_> {
-    /// Sets more aside before so much has arrived as was set aside for; tells whether there was more.
+    /// Raises the reservation before the output reaches it; returns whether the budgets allow that.
     async fn extend_for(&mut self, arrived: u32) -> Result<bool, InputRejection> {
         if arrived < self.output / 4 * 3 {
             return Ok(true);
@@ -86,26 +86,26 @@ impl TurnBudget {
         match self.supervisor.report(self.run, RunUpdate::RaiseReservation { turn: self.turn, output }).await {
             Ok(()) => Ok(true),
             Err(InputRejection::Refused(InputRefusal::Budget { .. } | InputRefusal::BudgetHeld { .. })) => Ok(false),
-            // Somebody has ended the turn; its events say so.
+            // The turn has ended; its events follow.
             Err(InputRejection::Refused(InputRefusal::NoTurn)) => Ok(true),
             Err(rejected) => Err(rejected),
         }
     }
 }
 
-/// What a question came to.
+/// The outcome of a model request.
 pub(super) enum ModelCallOutcome {
     Answered(ModelReply),
     Failed(ModelError),
-    /// The answer grew longer than any budget above it allows, and was broken off.
+    /// The answer outgrew the budgets above it and was cut off.
     TooLong,
 }
 
-/// Asks, and lets the answer be heard as it arrives.
+/// Sends the request and passes the answer to the sink as it arrives.
 pub(super) async fn ask_model(
     model: &dyn Model,
     request: ModelRequest,
-    mut ears: AnswerSink<'_>,
+    mut sink: AnswerSink<'_>,
     permit: &mut ModelPermit,
 ) -> Result<ModelCallOutcome, InputRejection> {
     let mut deltas = model.ask(request);
@@ -116,12 +116,12 @@ pub(super) async fn ask_model(
             Err(error) => return Ok(ModelCallOutcome::Failed(error)),
         };
         permit.answer_began();
-        let arrived = ears.accept(&delta);
+        let arrived = sink.accept(&delta);
         let done = matches!(delta, Delta::Done { .. });
         if let Err(error) = draft.push(delta) {
             return Ok(ModelCallOutcome::Failed(error));
         }
-        if let Some(growth) = ears.reservation.as_mut().filter(|_| !done)
+        if let Some(growth) = sink.reservation.as_mut().filter(|_| !done)
             && !growth.extend_for(arrived).await?
         {
             return Ok(ModelCallOutcome::TooLong);

@@ -1,4 +1,4 @@
-//! What the next question may use.
+//! What the next model request may use.
 
 use model::{MessageFold, MessagePart, ModelFacts, ModelMessage, ToolSpec};
 use protocol::{ContentBlock, Cost, TurnQuote};
@@ -10,19 +10,19 @@ use crate::prepared_agent::PreparedAgent;
 /// The least output that makes asking worth it.
 const MIN_OUTPUT: u32 = 256;
 
-/// The output that is set aside for at first; few answers are longer.
+/// The output that is reserved at first; few answers are longer.
 const EXPECTED_OUTPUT: u32 = 4_000;
 
-/// What a last turn says at most.
+/// The most output of a last turn.
 const MAX_LAST_OUTPUT: u32 = 1_000;
 
-/// What a turn may add to the conversation that a last turn would have to read.
+/// What a turn may add to the input of a last turn.
 const MAX_TURN_GROWTH: u64 = 2_000;
 
-/// What the runtime itself may have to say before a turn.
-const NOTICES: u64 = 200;
+/// The size of the runtime's own messages before a turn.
+const NOTICE_TOKENS: u64 = 200;
 
-/// What the next turn may use, and what it must leave for a last one.
+/// What the next turn may use, and what it must leave for a last turn.
 pub(super) fn next_turn_quote(
     context: &SessionContext,
     prepared: &PreparedAgent,
@@ -30,9 +30,9 @@ pub(super) fn next_turn_quote(
 ) -> TurnQuote {
     let max_output = prepared.model.facts().max_output;
     let last = last_turn_quote(context, prepared, conversation);
-    let spare = TurnQuote { input: last.input.saturating_add(MAX_TURN_GROWTH), ..last }.cost(last.least);
+    let spare = TurnQuote { input: last.input.saturating_add(MAX_TURN_GROWTH), ..last }.cost(last.min_output);
     let (least, expected) = (MIN_OUTPUT.min(max_output), EXPECTED_OUTPUT.min(max_output));
-    TurnQuote { least, expected, most: max_output, spare, ..last }
+    TurnQuote { min_output: least, expected, max_output, last_turn_reserve: spare, ..last }
 }
 
 /// What a last turn may use.
@@ -44,13 +44,21 @@ pub(super) fn last_turn_quote(
     let ModelFacts { price, max_output, .. } = *prepared.model.facts();
     let most = MAX_LAST_OUTPUT.min(max_output);
     let unread = conversation.unread(context).map_or(0, |unread| message_tokens(&unread));
-    let input = [unread, NOTICES].into_iter().fold(input_tokens(prepared, conversation), u64::saturating_add);
+    let input = [unread, NOTICE_TOKENS].into_iter().fold(input_tokens(prepared, conversation), u64::saturating_add);
     let estimated = input.saturating_sub(conversation.measured().map_or(0, |(_, tokens)| tokens));
-    TurnQuote { input, estimated, least: most.min(64), expected: most, most, price, spare: Cost::ZERO }
+    TurnQuote {
+        input,
+        estimated,
+        min_output: most.min(64),
+        expected: most,
+        max_output: most,
+        price,
+        last_turn_reserve: Cost::ZERO,
+    }
 }
 
-/// Most tokens that a request with this conversation has. What the provider has counted once is taken as counted;
-/// only what came after it is estimated.
+/// An upper bound of the tokens of a request with this conversation. It uses the provider's count where there is one,
+/// and estimates only what came after it.
 pub(crate) fn input_tokens(prepared: &PreparedAgent, conversation: &Conversation) -> u64 {
     let messages = conversation.messages();
     let input = match conversation.measured() {
@@ -61,17 +69,17 @@ pub(crate) fn input_tokens(prepared: &PreparedAgent, conversation: &Conversation
     prepared.added_tools(conversation.added_tools()).map(tool_tokens).fold(input, u64::saturating_add)
 }
 
-/// Most tokens that a request with these messages has, as far as that can be told without a provider.
+/// An upper bound of the tokens of a request with these messages, estimated without the provider.
 pub(super) fn estimate_tokens(prepared: &PreparedAgent, messages: &[ModelMessage]) -> u64 {
     messages.iter().map(message_tokens).fold(preamble_tokens(prepared), u64::saturating_add)
 }
 
-/// The tokens of what stands above the messages.
+/// The tokens of the system prompt and the tools.
 fn preamble_tokens(prepared: &PreparedAgent) -> u64 {
     tokens(&prepared.system) + prepared.specs.iter().map(tool_tokens).sum::<u64>()
 }
 
-/// The tokens of all messages, added up as they come.
+/// The running sum of the tokens of all messages.
 #[derive(Default)]
 struct TokenEstimate(u64);
 
@@ -81,8 +89,8 @@ impl MessageFold for TokenEstimate {
     }
 }
 
-/// More tokens than any tokenizer makes of a text, in all likelihood: two characters of plain text make one at least,
-/// and every byte of other scripts may be one.
+/// Estimates tokens high enough for any tokenizer, in all likelihood: one for every two ASCII characters, and one for
+/// every byte of other scripts.
 pub(super) fn tokens(text: &str) -> u64 {
     let plain = text.bytes().filter(u8::is_ascii).count();
     u64::try_from(plain.div_ceil(2) + (text.len() - plain)).unwrap_or(u64::MAX)
@@ -92,13 +100,13 @@ fn tool_tokens(spec: &ToolSpec) -> u64 {
     TOKENS_PER_ITEM + tokens(&spec.name) + tokens(&spec.about) + tokens(&spec.schema.to_string())
 }
 
-/// What the form of a message or block takes besides its words.
+/// The overhead of a message or block besides its text.
 const TOKENS_PER_ITEM: u64 = 16;
 
-/// What a provider counts for a picture at most.
+/// The most that a provider counts for an image.
 const TOKENS_PER_IMAGE: u64 = 4_000;
 
-/// Most tokens of one message.
+/// An upper bound of the tokens of one message.
 pub(super) fn message_tokens(message: &ModelMessage) -> u64 {
     TOKENS_PER_ITEM
         + match message {
@@ -122,7 +130,7 @@ fn block_tokens(block: &ContentBlock) -> u64 {
     TOKENS_PER_ITEM
         + match block {
             ContentBlock::Text { text } => tokens(text),
-            // What a provider wants back of its reasoning is in an opaque block.
+            // Reasoning that a provider wants back is in an opaque block.
             ContentBlock::Thinking { .. } => 0,
             ContentBlock::Call(call) => tokens(&call.tool) + tokens(&call.input),
             ContentBlock::Opaque { json, .. } => tokens(json),

@@ -4,24 +4,22 @@ use model::{ModelFacts, ModelTier};
 use protocol::{CallId, Clip};
 
 use crate::conversation::Conversation;
-use crate::repeats::STALE;
+use crate::repeats::MAX_STALE_TURNS;
 
-/// The call that is not run any more, counted from the first of its kind.
+/// The repetition that is refused, counting the first call as 1.
 const REFUSE_AT: usize = 3;
-/// The call that ends the activation.
+/// The repetition that ends the activation.
 const FAIL_AT: usize = 6;
 
-/// A model that goes on with a call although it was told not to.
+/// The model continues to repeat a call that was refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the model repeats the call `{tool} {input}` and gets no further; use a larger model, or ask for a smaller step"
-)]
+#[error("the model repeats the call `{tool} {input}` without progress; use a larger model, or ask for a smaller step")]
 pub(super) struct RepeatedCallsError {
     tool: String,
     input: Clip,
 }
 
-/// The open calls that are not to be run, since they only repeat what was answered before.
+/// The open calls to refuse, because they only repeat answered calls.
 pub(super) fn repeated_calls(
     facts: &ModelFacts,
     conversation: &Conversation,
@@ -33,7 +31,7 @@ pub(super) fn repeated_calls(
     let mut refused = Vec::new();
     for call in conversation.open_calls() {
         let times = conversation.repeats().times(&call.id) + 1;
-        if times >= FAIL_AT || conversation.repeats().stale() >= STALE {
+        if times >= FAIL_AT || conversation.repeats().stale() >= MAX_STALE_TURNS {
             return Err(RepeatedCallsError { tool: call.tool, input: Clip::new(&call.input, 200) });
         }
         if times >= REFUSE_AT {

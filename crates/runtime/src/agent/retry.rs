@@ -1,4 +1,4 @@
-//! What follows a model that did not answer.
+//! What to do after a model request failed.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use model::ModelFacts;
 use protocol::{ModelFault, ParkReason, RetryPlan, Timestamp};
 use uuid::Uuid;
 
-/// How often a turn is tried when its model fails for no stated reason, or cannot be reached.
+/// How often a turn is tried when its model fails for no stated reason or is unreachable.
 const MAX_TRIES: u32 = 5;
 
 /// How often it is tried when its provider asks to slow down. The governor spaces the tries.
@@ -16,16 +16,16 @@ const MAX_THROTTLED_TRIES: u32 = 20;
 /// How often it is tried when its provider is overloaded: about five minutes.
 const MAX_OVERLOADED_TRIES: u32 = 14;
 
-/// The longest time between two tries to reach a server: one that is back is noticed soon.
+/// The longest time between two tries to reach a server, short enough to notice soon that it is back.
 const MAX_UNREACHABLE_BACKOFF: Duration = Duration::from_secs(4);
 
 /// The longest time between two tries of an overloaded server.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
-/// The longest wait that holds a slot; a longer one is parked.
+/// The longest wait that keeps a slot; for a longer wait, the run parks.
 const MAX_WAIT_IN_SLOT: Duration = Duration::from_secs(60);
 
-/// How far apart those come back who wait for one quota.
+/// The period over which runs that wait for the same quota are spread when they resume.
 const RETURN_SPREAD: Duration = Duration::from_secs(3);
 
 /// What to do next.
@@ -35,17 +35,17 @@ pub(super) enum RetryDecision {
     AskAgain(Duration, RetryPlan),
     /// Wait without a slot.
     Park(Parking),
-    /// It will not work.
+    /// Fail the activation.
     GiveUp,
 }
 
 impl RetryDecision {
-    /// Asks again, unless it was tried often enough. `told` is how long that takes as far as people are told.
-    fn ask_again_or_give_up(after: Duration, told: Duration, failed: u32, of: u32) -> RetryDecision {
+    /// Asks again, or gives up after `of` failures. `shown` is the wait that is shown to the user.
+    fn ask_again_or_give_up(after: Duration, shown: Duration, failed: u32, of: u32) -> RetryDecision {
         if failed >= of {
             return RetryDecision::GiveUp;
         }
-        let in_millis = u64::try_from(told.as_millis()).unwrap_or(u64::MAX);
+        let in_millis = u64::try_from(shown.as_millis()).unwrap_or(u64::MAX);
         RetryDecision::AskAgain(after, RetryPlan { attempt: failed + 1, of, in_millis })
     }
 
@@ -65,18 +65,18 @@ pub(super) struct RetryState {
     slowed: u32,
 }
 
-/// Where a run waits that was asked to slow down.
+/// Where a run waits when the provider asks it to slow down.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum RetryWaitPlace {
-    /// Where it is, since nobody else knows.
+    /// In the run itself: the model has no bucket.
     #[default]
     Here,
-    /// With everybody else, at the governor.
+    /// At the governor, with the other runs of the bucket.
     AtGovernor,
 }
 
 impl RetryState {
-    /// The tries of a model, which is governed or not.
+    /// The state for a new turn with this model.
     pub(super) fn for_model(facts: &ModelFacts) -> RetryState {
         let waits = if facts.bucket.is_some() { RetryWaitPlace::AtGovernor } else { RetryWaitPlace::Here };
         RetryState { wait_place: waits, ..RetryState::default() }
@@ -88,7 +88,7 @@ impl RetryState {
         self.all
     }
 
-    /// Decides after a fault. `dice` spreads those who failed together.
+    /// Decides after a fault. `dice` spreads the retries of runs that failed together.
     pub(super) fn decide(&mut self, fault: ModelFault, now: Timestamp, dice: Uuid) -> RetryDecision {
         let spread = |wait: Duration| wait.mul_f64(0.5 + random_fraction(dice) / 2.0);
         match fault {
@@ -137,12 +137,12 @@ impl RetryState {
     }
 }
 
-/// Twice as long for each failure.
+/// Doubles the wait with each failure.
 fn backoff(first: Duration, failed: u32, most: Duration) -> Duration {
     first.saturating_mul(1 << failed.min(10)).min(most)
 }
 
-/// A number from 0 to 1 out of the random part of an id.
+/// A number from 0 to 1 from the random part of an id.
 fn random_fraction(dice: Uuid) -> f64 {
     let low = u32::try_from(dice.as_u128() & u128::from(u32::MAX)).unwrap_or(0);
     f64::from(low) / f64::from(u32::MAX)

@@ -1,4 +1,4 @@
-//! One run of an agent: what it holds, and how it hears what happens.
+//! One run of an agent: its state, and how it receives messages.
 
 use std::sync::Arc;
 
@@ -20,37 +20,37 @@ pub(crate) struct AgentRun {
     pub(super) context: Arc<SessionContext>,
     pub(super) agent: Arc<PreparedAgent>,
     pub(super) link: RunLink,
-    pub(super) stamps: Arc<FileStamps>,
+    pub(super) file_stamps: Arc<FileStamps>,
     pub(super) waits: CallWaits,
     pub(super) conversation: Conversation,
-    pub(super) path: String,
+    pub(super) agent_path: String,
     pub(super) deadline: Deadline,
-    /// Whether somebody asked it to stop after a last turn.
+    /// Whether the run was asked to stop after a last turn.
     pub(super) stopping: bool,
-    /// Whether hooks were told that it would end.
+    /// Whether the stop hooks ran.
     pub(super) has_run_stop_hooks: bool,
-    /// Whether an empty answer was asked about.
+    /// Whether the model was asked again after an empty answer.
     pub(super) nudged: bool,
-    /// The call that started with the latest answer, until it runs.
-    pub(super) early: Option<EarlyCall>,
+    /// The call whose start was committed together with the latest answer, until it runs.
+    pub(super) early_call: Option<EarlyCall>,
 }
 
 /// How a step of the loop ended.
 pub(super) enum StepOutcome {
-    /// Go on with the next.
+    /// Take the next step.
     Continue,
-    /// The activation is over, or parked, or somebody else's.
+    /// The activation is over or parked, or another run has taken it over.
     Stop,
 }
 
-/// How something that mail can break off ended.
+/// How work that mail can interrupt ended.
 pub(super) enum InterruptibleOutcome<T> {
     Finished(T),
-    /// It was dropped; the loop goes on at the next boundary.
+    /// The work was dropped; the loop continues between turns.
     Interrupted,
 }
 
-/// Whether what a step works on is still open, as far as its events tell.
+/// Returns whether the conversation shows that the work of a step is still open.
 pub(super) type StillOpenCheck = fn(&Conversation) -> bool;
 
 impl AgentRun {
@@ -62,20 +62,20 @@ impl AgentRun {
             context,
             agent: prepared,
             link,
-            stamps,
+            file_stamps: stamps,
             waits,
             conversation,
-            path: String::new(),
+            agent_path: String::new(),
             deadline,
             stopping: false,
             has_run_stop_hooks: false,
             nudged: false,
-            early: None,
+            early_call: None,
         }
     }
 
-    /// Runs the activation to its end. When the run is somebody else's by now, or the session is paused, it just
-    /// stops: whatever is true is in the log.
+    /// Runs the activation to its end. If another run has taken over, or the session is paused, it just stops: all
+    /// state is in the log.
     pub(crate) async fn run(mut self) {
         match self.run_activation().await {
             Ok(()) => self.context.cache_conversation(self.link.run.task, self.conversation),
@@ -86,13 +86,13 @@ impl AgentRun {
     async fn run_activation(&mut self) -> Result<(), InputRejection> {
         match self.context.resume_conversation(self.link.run.task) {
             Ok(conversation) => {
-                self.link.latest_text.begin(conversation.latest_text());
+                self.link.latest_text.set_initial(conversation.latest_text());
                 self.conversation = conversation;
             }
             Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
         }
-        expectations::remember_files(&self.context, self.link.run.task).await;
-        self.path = self.context.roster.path(self.link.run.task).to_string();
+        expectations::snapshot_expected_files(&self.context, self.link.run.task).await;
+        self.agent_path = self.context.roster.path(self.link.run.task).to_string();
         if let StepOutcome::Stop = self.run_start_hooks().await? {
             return Ok(());
         }
@@ -105,18 +105,19 @@ impl AgentRun {
         if self.conversation.is_acting()
             && let Some(why) = self.conversation.wrap_up()
         {
-            // It was told that it cannot call tools, and it has no turn left to hear of it again.
-            if !why.completes() {
+            // The model called tools in its last turn, although it was told not to, and gets no other turn.
+            if !why.counts_as_completed() {
+                // The kernel records the outcome that fits the reason for the last turn.
                 return self.end(RunEnding::Completed).await;
             }
             self.drop_calls().await?;
-            return self.finish().await;
+            return self.complete_unless_mail().await;
         }
         if self.conversation.is_acting() {
             return self.run_open_calls().await;
         }
-        match self.conversation.last_word() {
-            Some(stop) => self.conclude(stop).await,
+        match self.conversation.final_stop_reason() {
+            Some(stop) => self.end_after_answer(stop).await,
             None => self.turn().await,
         }
     }
@@ -125,52 +126,52 @@ impl AgentRun {
         self.link.supervisor.report(self.link.run, report).await
     }
 
-    /// Reads what it was told since it last looked.
+    /// Applies all messages that have arrived.
     pub(super) fn catch_up(&mut self) {
-        while let Some(told) = self.link.try_next_message() {
-            self.apply_message(told);
+        while let Some(message) = self.link.try_next_message() {
+            self.apply_message(message);
         }
     }
 
-    /// Takes in one thing it was told.
-    pub(super) fn apply_message(&mut self, told: RunMessage) {
-        match told {
-            RunMessage::Event(envelope) => self.conversation.read(&envelope, &*self.context),
+    /// Applies one message.
+    pub(super) fn apply_message(&mut self, message: RunMessage) {
+        match message {
+            RunMessage::Event(envelope) => self.conversation.apply_event(&envelope, &*self.context),
             RunMessage::WaitOver(call) => self.waits.finish(&call),
             RunMessage::WrapUp => self.stopping = true,
-            RunMessage::Go => {}
+            RunMessage::SlotRegained => {}
         }
     }
 
     pub(super) async fn wait_for_slot(&mut self) {
-        let _in_line = self.link.pulse.pause();
+        let _paused = self.link.heartbeat.pause();
         while !self.link.take_slot() {
             match self.link.next_message().await {
-                Some(told) => self.apply_message(told),
+                Some(message) => self.apply_message(message),
                 None => return,
             }
         }
     }
 
-    /// Lets `work` go on until it is done, or until mail that interrupts has closed what it works on.
+    /// Polls `work` until it is done, or until an interrupt has closed the turn or the calls that it belongs to.
     pub(super) async fn while_open<T>(
         &mut self,
         open: StillOpenCheck,
         work: impl Future<Output = T>,
     ) -> InterruptibleOutcome<T> {
         tokio::pin!(work);
-        // Calls do not keep a task that is to stop; an answer under way is waited for.
+        // A run that was asked to stop drops its calls, but waits for an answer in progress.
         while open(&self.conversation) && !(self.stopping && self.conversation.is_acting()) {
             tokio::select! {
                 biased;
                 done = &mut work => return InterruptibleOutcome::Finished(done),
-                Some(told) = self.link.next_message() => self.apply_message(told),
+                Some(message) = self.link.next_message() => self.apply_message(message),
             }
         }
         InterruptibleOutcome::Interrupted
     }
 
-    /// The same until the deadline; nothing when that comes first.
+    /// Like [`AgentRun::while_open`], but returns `None` if the deadline comes first.
     pub(super) async fn before_deadline<T>(
         &mut self,
         open: StillOpenCheck,
@@ -180,9 +181,9 @@ impl AgentRun {
         deadline.limit(self.while_open(open, work)).await
     }
 
-    /// Takes the answer to a report. One that came too late, because mail had closed what it is about, waits for the
-    /// events that say so: they may not be durable yet.
-    pub(super) async fn unless_late(
+    /// Handles the result of a report. If the report came too late, because an interrupt had closed its turn or call,
+    /// waits for the events of that interrupt: they may not be committed yet.
+    pub(super) async fn handle_report_result(
         &mut self,
         open: StillOpenCheck,
         reported: Result<(), InputRejection>,

@@ -31,22 +31,22 @@ impl AgentRun {
         };
         let calls = self.conversation.open_calls().into_iter().map(called).collect();
         let (context, prepared, stamps) =
-            (Arc::clone(&self.context), Arc::clone(&self.agent), Arc::clone(&self.stamps));
-        let (pulse, untold) = (self.link.pulse.clone(), PendingPostHooks::default());
-        let early = self.early.take();
-        let bench = CallContext {
+            (Arc::clone(&self.context), Arc::clone(&self.agent), Arc::clone(&self.file_stamps));
+        let (pulse, pending) = (self.link.heartbeat.clone(), PendingPostHooks::default());
+        let early = self.early_call.take();
+        let call_context = CallContext {
             context,
             agent: prepared,
             stamps,
             pulse,
             repeated,
-            pending_post_hooks: untold.clone(),
+            pending_post_hooks: pending.clone(),
             early,
         };
-        let run = async move { run_calls(&bench, calls).await };
+        let run = async move { run_calls(&call_context, calls).await };
         match self.before_deadline(Conversation::is_acting, run).await {
-            // Mail that interrupts has closed the calls, and whoever says that they are over hears it after the events
-            // that say so. A call that cannot be answered for another reason is over as well: nobody would end it.
+            // An interrupt has closed the calls; the reply to `drop_calls` comes after its events. A call that cannot
+            // be answered for another reason is dropped as well: nothing else would end it.
             Some(InterruptibleOutcome::Finished(Err(InputRejection::Refused(
                 InputRefusal::NoTurn | InputRefusal::Call(_),
             )))) => self.drop_calls().await?,
@@ -55,7 +55,7 @@ impl AgentRun {
             Some(InterruptibleOutcome::Interrupted) => {}
             None => self.drop_calls().await?,
         }
-        self.run_pending_post_hooks(untold.take()).await;
+        self.run_pending_post_hooks(pending.take()).await;
         match halt.reason() {
             Some(reason) => {
                 let (kind, message) = (FailKind::Denied, format!("a hook stopped the agent: {reason}"));
@@ -65,23 +65,22 @@ impl AgentRun {
         }
     }
 
-    /// Tells hooks of calls that were answered in the step that started them.
-    async fn run_pending_post_hooks(&mut self, untold: Vec<PendingPostHook>) {
+    /// Runs the post-tool hooks of calls that were answered in the step that started them.
+    async fn run_pending_post_hooks(&mut self, pending: Vec<PendingPostHook>) {
         self.catch_up();
-        for untold in untold {
+        for pending in pending {
             let answers = match self.conversation.messages().last() {
                 Some(model::ModelMessage::Answers { answers }) => answers.as_slice(),
                 Some(model::ModelMessage::User { .. } | model::ModelMessage::Assistant { .. }) | None => &[],
             };
-            let answer = answers.iter().find(|(id, _)| *id == untold.call.id).map(|(_, answer)| answer.clone());
+            let answer = answers.iter().find(|(id, _)| *id == pending.call.id).map(|(_, answer)| answer.clone());
             if let Some(answer) = answer {
-                hooks::after_answered_call(&self.context, untold, &answer).await;
+                hooks::after_answered_call(&self.context, pending, &answer).await;
             }
         }
     }
 
-    /// Ends the calls that are still open, since their time is up. It is one decision: some may wait for other tasks,
-    /// and the answers of some may be on their way.
+    /// Ends the open calls. It is one decision: some may wait for other tasks, and some answers may be on their way.
     pub(super) async fn drop_calls(&mut self) -> Result<(), InputRejection> {
         let turn = self.conversation.turn();
         self.report(RunUpdate::CallsDropped { turn }).await

@@ -1,4 +1,4 @@
-//! The turn: wait for the governor, reserve, ask.
+//! The turn: wait for the governor, reserve the cost, ask the model.
 
 use std::sync::Arc;
 
@@ -24,22 +24,22 @@ use crate::supervisor::InputRejection;
 /// How the next turn began.
 enum TurnStart {
     Turn(Turn),
-    /// It needs a slot first.
+    /// The run needs a slot first.
     NoSlot,
-    /// What it may spend is set aside for questions of others; one of them is settled next.
+    /// Requests of other runs have reserved the rest of the budget; wait until one is settled.
     BudgetHeld(watch::Receiver<u64>),
-    /// There is none.
+    /// There is no next turn.
     NoTurn(RunEnding),
 }
 
-/// Whether the model is the one that was asked last.
+/// Whether the model has changed since the last request.
 enum ModelRefresh {
     Same,
     Changed,
 }
 
 impl AgentRun {
-    /// Asks the model until it answers, and decides what its answer means.
+    /// Asks the model until it answers, and handles the answer.
     pub(super) async fn turn(&mut self) -> Result<StepOutcome, InputRejection> {
         let mut tries = RetryState::for_model(self.agent.model.facts());
         let mut waits_for_budget = false;
@@ -61,14 +61,14 @@ impl AgentRun {
             let turn = match self.begin_turn().await? {
                 TurnStart::Turn(turn) => turn,
                 TurnStart::NoSlot => {
-                    // Whoever has a slot may need the place that this one has at the governor, or its share of the day.
+                    // A run with a slot may need this permit or this share of the daily budget.
                     drop((permit, share));
                     self.wait_for_slot().await;
                     continue;
                 }
                 TurnStart::BudgetHeld(settled) => {
                     drop((permit, share));
-                    // Others are told once why nothing happens.
+                    // Report once why nothing happens.
                     if !std::mem::replace(&mut waits_for_budget, true) {
                         self.report(RunUpdate::AwaitsBudget).await?;
                     }
@@ -81,12 +81,13 @@ impl AgentRun {
             let (context, task) = (Arc::clone(&self.context), self.link.run.task);
             let model = Arc::clone(&self.agent.model);
             let held = &mut permit;
-            let (pulse, words, streamed) =
-                (self.link.pulse.clone(), self.link.latest_text.clone(), self.link.streamed.clone());
+            let (pulse, latest_text, streamed) =
+                (self.link.heartbeat.clone(), self.link.latest_text.clone(), self.link.streamed.clone());
             let growth = self.reservation(turn, &mut share);
             let asked = async move {
-                let ears = AnswerSink { bus: &context.bus, task, turn, pulse, words, streamed, reservation: growth };
-                ask_model(&*model, request, ears, held).await
+                let sink =
+                    AnswerSink { bus: &context.bus, task, turn, pulse, latest_text, streamed, reservation: growth };
+                ask_model(&*model, request, sink, held).await
             };
             let Some(asked) = self.before_deadline(Conversation::is_asking, asked).await else {
                 return self.abandon_turn(turn).await;
@@ -121,7 +122,7 @@ impl AgentRun {
         }
     }
 
-    /// What is set aside for the answer to this turn.
+    /// The reservation for the answer to this turn.
     fn reservation<'a>(&self, turn: Turn, share: &'a mut DayShare) -> Option<AnswerReservation<'a>> {
         share.mark_asked(self.conversation.reserved().micros);
         let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
@@ -130,7 +131,7 @@ impl AgentRun {
         (budget.is_some() || share.is_limited()).then_some(AnswerReservation { budget, share, price, output })
     }
 
-    /// Takes the session's model if that is another by now; says in words why it cannot.
+    /// Switches to the session's model if that has changed. The error is for the user.
     fn refresh_model(&mut self) -> Result<ModelRefresh, String> {
         let (context, task) = (&self.context, self.link.run.task);
         let wanted =
@@ -142,10 +143,10 @@ impl AgentRun {
         Ok(ModelRefresh::Changed)
     }
 
-    /// Waits until the governor lets it ask; parks when that is not soon.
+    /// Waits until the governor admits the request; parks if that takes long.
     async fn await_admission(&mut self) -> Result<Result<ModelPermit, StepOutcome>, InputRejection> {
         let (context, prepared) = (Arc::clone(&self.context), Arc::clone(&self.agent));
-        let _in_line = self.link.pulse.pause();
+        let _paused = self.link.heartbeat.pause();
         let admit = context.governor.admit(prepared.model.facts());
         match self.ask_deadline().limit(admit).await {
             Some(RequestAdmission::Admitted(permit)) => Ok(Ok(permit)),
@@ -157,12 +158,12 @@ impl AgentRun {
         }
     }
 
-    /// What the model is asked now.
+    /// The next model request.
     fn request(&self, attempt: u32) -> ModelRequest {
         let (context, conversation) = (&self.context, &self.conversation);
         ModelRequest {
             agent: conversation.agent().into(),
-            path: self.path.clone(),
+            path: self.agent_path.clone(),
             at: context.settings.clock.now(),
             turn: conversation.answers() + 1,
             attempt,
@@ -179,12 +180,12 @@ impl AgentRun {
         }
     }
 
-    /// What reserves and begins the next turn.
+    /// The report that reserves and begins the next turn.
     fn turn_begun_report(&self) -> RunUpdate {
         RunUpdate::TurnBegun { model: self.agent.model.name().to_owned(), quote: self.quote() }
     }
 
-    /// What the next question may use.
+    /// What the next request may use.
     pub(super) fn quote(&self) -> TurnQuote {
         let quote = match self.conversation.wrap_up() {
             None => quote::next_turn_quote(&self.context, &self.agent, &self.conversation),
@@ -193,7 +194,7 @@ impl AgentRun {
         context_window::limit_output(&self.agent, quote)
     }
 
-    /// Begins the next turn, or tells why there is none.
+    /// Begins the next turn, or returns why there is none.
     async fn begin_turn(&mut self) -> Result<TurnStart, InputRejection> {
         loop {
             match self.conversation.wrap_up().filter(|_| self.deadline.is_over()) {
@@ -220,17 +221,17 @@ impl AgentRun {
             match (refusal, self.conversation.wrap_up()) {
                 (InputRefusal::NoSlot, _) => return Ok(TurnStart::NoSlot),
                 (InputRefusal::BudgetHeld { .. }, _) => return Ok(TurnStart::BudgetHeld(settled)),
-                // One that has not begun has nothing to sum up.
+                // An activation without a turn has nothing to sum up.
                 (InputRefusal::Turns { .. }, None) if self.has_had_turn().await? => {
                     self.wrap_up(WrapUpReason::Turns).await?
                 }
                 (InputRefusal::Turns { .. }, _) => return Ok(TurnStart::NoTurn(RunEnding::TimedOut(LimitKind::Turns))),
                 (InputRefusal::Closing { why }, None) => self.wrap_up(why).await?,
                 (InputRefusal::Budget { .. }, None) => self.wrap_up(WrapUpReason::Budget).await?,
-                (InputRefusal::Budget { .. }, Some(why)) if why.completes() => {
+                (InputRefusal::Budget { .. }, Some(why)) if why.counts_as_completed() => {
                     return Ok(TurnStart::NoTurn(RunEnding::BudgetExhausted));
                 }
-                // It is taken when mail that interrupts came between its answer and the end of the activation.
+                // `WrappedUp`: an interrupt came between the answer of the last turn and the end of the activation.
                 (InputRefusal::Budget { .. } | InputRefusal::WrappedUp, Some(why)) => {
                     return Ok(TurnStart::NoTurn(ending_of(why)));
                 }
@@ -245,18 +246,18 @@ impl AgentRun {
         self.link.supervisor.query(move |kernel| kernel.task(id).is_some_and(|task| task.turns > 0)).await
     }
 
-    /// Waits until another question is settled, its own time is up, or it is asked to stop.
+    /// Waits until another request is settled, the time is up, or the run is asked to stop.
     async fn wait_for_budget(&mut self, mut settled: watch::Receiver<u64>) {
         let deadline = self.deadline;
-        let _for_others = self.link.pulse.pause();
+        let _paused = self.link.heartbeat.pause();
         let waiting = async {
             loop {
                 tokio::select! {
                     biased;
-                    // A supervisor that is gone settles nothing more, and the next report says so.
+                    // If the supervisor is gone, the next report fails.
                     _settled = settled.changed() => return,
-                    told = self.link.next_message() => match told {
-                        Some(told) => self.apply_message(told),
+                    message = self.link.next_message() => match message {
+                        Some(message) => self.apply_message(message),
                         None => return,
                     },
                 }
@@ -265,42 +266,42 @@ impl AgentRun {
                 }
             }
         };
-        // Too late or not, the loop looks again.
+        // In time or not, the caller checks again.
         let _in_time = deadline.limit(waiting).await;
     }
 
-    /// Hears the mail and begins the turn that answers it.
+    /// Reads the mail and begins the turn that answers it.
     async fn read_mail_and_begin(&mut self) -> Result<Result<(), InputRejection>, InputRejection> {
         let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
         let boundary = RunUpdate::Boundary(BoundaryPoint::Between);
         if !self.is_budgeted() {
             // One commit for both.
-            let (heard, begun) = supervisor.report_both(run, boundary, self.turn_begun_report()).await?;
-            return heard.map(|()| begun);
+            let (mail_read, begun) = supervisor.report_both(run, boundary, self.turn_begun_report()).await?;
+            return mail_read.map(|()| begun);
         }
-        // What is set aside must count the mail, and all of it is known only when it was heard.
+        // The reservation must include the mail, which is complete only after it was read.
         supervisor.report(run, boundary).await?;
         self.catch_up();
         Ok(supervisor.report(run, self.turn_begun_report()).await)
     }
 
-    /// Whether anybody limits what it spends: whoever runs the session, or the definition of it or of one above it.
+    /// Whether the session, the task's definition or that of a task above it has a budget.
     fn is_budgeted(&self) -> bool {
         self.context.settings.budget != Budget::default() || self.context.roster.is_budgeted(self.link.run.task)
     }
 
-    /// Leaves out of the conversation what the model has no room for.
+    /// Compacts the conversation if it does not fit the model's window.
     async fn fit_window(&mut self) -> Result<Result<(), RunEnding>, InputRejection> {
         match context_window::check_window(&self.context, &self.agent, &self.link, &self.conversation).await? {
             WindowCheck::Fits => Ok(Ok(())),
             WindowCheck::Compact(compaction) => {
-                // It cannot be kept from it: the model has no room.
-                let _heard =
+                // Hooks cannot prevent it: the conversation does not fit.
+                let _verdict =
                     run_hooks(&self.context, self.link.run, ::hooks::HookEventData::Compact(compaction.cause)).await;
                 self.compact(compaction).await.map(Ok)
             }
             WindowCheck::CannotFit(message) => {
-                // Mail that is not heard would wake the task again, for the same end.
+                // Unread mail would wake the task again, for the same end.
                 self.report(RunUpdate::Boundary(BoundaryPoint::Between)).await?;
                 Ok(Err(RunEnding::Failed { kind: FailKind::Model, message }))
             }
@@ -316,14 +317,14 @@ impl AgentRun {
     /// Makes the next turn the last.
     pub(super) async fn wrap_up(&mut self, why: WrapUpReason) -> Result<(), InputRejection> {
         self.report(RunUpdate::WrapUp(why)).await?;
-        if !why.completes() {
+        if !why.counts_as_completed() {
             self.deadline = Deadline::grace();
         }
         self.catch_up();
         Ok(())
     }
 
-    /// Makes the next turn the last for want of change, unless somebody works on what may become one.
+    /// Makes the next turn the last because nothing changes, unless other tasks are still at work.
     async fn wrap_up_unchanged(&mut self) -> Result<(), InputRejection> {
         match self.wrap_up(WrapUpReason::NoChange).await {
             Err(InputRejection::Refused(InputRefusal::NotDue)) => Ok(()),

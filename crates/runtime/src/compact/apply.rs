@@ -1,4 +1,4 @@
-//! What a compaction does to a conversation.
+//! Applies a compaction to a conversation.
 
 use model::ModelMessage;
 use protocol::Compaction;
@@ -7,7 +7,7 @@ use super::cut::cut_at_boundary;
 use super::history::CompactedHistory;
 use super::stub::stub_answers;
 
-/// Does what was decided. A cut that would part a call from its answer is made before the call.
+/// Applies a compaction. A cut that would separate a call from its answer is made before the call.
 pub(crate) fn apply_compaction(
     messages: &mut Vec<ModelMessage>,
     past: &mut Option<CompactedHistory>,

@@ -1,4 +1,4 @@
-//! Texts of bounded size that cannot be taken for something else.
+//! Text of bounded size that cannot be mistaken for something else.
 
 /// The text on one line of at most `max` bytes.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
@@ -9,8 +9,7 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     if line.len() <= max && begin.len() == text.len() { line } else { cut_end(&line, max) }
 }
 
-/// The text in at most `max` bytes. It is cut between lines, or at a line's end, so that what a line begins with stays
-/// before what is left of it.
+/// The text in at most `max` bytes. It is cut between lines or at a line's end, so that every line keeps its beginning.
 pub(super) fn clip_lines(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -25,7 +24,7 @@ pub(super) fn clip_lines(text: &str, max: usize) -> String {
     if clipped.len() <= max { clipped } else { String::new() }
 }
 
-/// Room for the line that says what was left out.
+/// Room for the line that notes what was left out.
 const NOTE_BYTES: usize = 64;
 
 fn cut_end(line: &str, max: usize) -> String {

@@ -1,25 +1,25 @@
-//! A call in a few words.
+//! A short summary of a call.
 
 use protocol::ToolCallRequest;
 use serde_json::Value;
 
 use super::bounded_text::one_line;
 
-/// Most bytes of a gist.
+/// The most bytes of a summary.
 pub(super) const MAX_SUMMARY_BYTES: usize = 160;
 
-/// The arguments that tell most of a call, best first.
+/// The arguments that describe a call best, in order of preference.
 const SUMMARY_ARGUMENTS: [&str; 7] = ["path", "command", "pattern", "query", "name", "intent", "prompt"];
 
 /// The lines of a patch that name files.
 const PATCH_FILE_MARKERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
-/// The tool, and what it was asked for.
+/// The tool and its most descriptive argument.
 pub(super) fn summarize_call(call: &ToolCallRequest) -> String {
     let input = serde_json::from_str(&call.input).unwrap_or(Value::Null);
     let patched = patched_files(&input);
-    let telling = SUMMARY_ARGUMENTS.iter().find_map(|key| input.get(key)?.as_str());
-    let about = match telling {
+    let argument = SUMMARY_ARGUMENTS.iter().find_map(|key| input.get(key)?.as_str());
+    let about = match argument {
         _ if !patched.is_empty() => patched.join(", "),
         Some(text) => text.to_owned(),
         None if call.input == "{}" => String::new(),
@@ -28,7 +28,7 @@ pub(super) fn summarize_call(call: &ToolCallRequest) -> String {
     one_line(&format!("{} {about}", one_line(&call.tool, MAX_SUMMARY_BYTES / 2)), MAX_SUMMARY_BYTES)
 }
 
-/// The files that a call writes, if it is one that does.
+/// The files that a call writes, if any.
 pub(super) fn written_files(call: &ToolCallRequest) -> Vec<String> {
     let input = || serde_json::from_str(&call.input).unwrap_or(Value::Null);
     let named = match call.tool.as_str() {

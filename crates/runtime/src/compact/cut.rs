@@ -3,7 +3,7 @@
 use model::ModelMessage;
 use protocol::{ContentBlock, ToolCallRequest};
 
-/// The last place up to `wanted` that parts no call from its answer.
+/// The last position up to `wanted` that separates no call from its answer.
 pub(super) fn cut_at_boundary(messages: &[ModelMessage], wanted: usize) -> usize {
     let mut cut = wanted.min(messages.len());
     while cut > 0 && splits_call(messages, cut) {
@@ -12,17 +12,17 @@ pub(super) fn cut_at_boundary(messages: &[ModelMessage], wanted: usize) -> usize
     cut
 }
 
-/// Where the last `turns` turns begin; nothing if there are no turns before them.
+/// The start of the last `turns` turns; nothing if there are no turns before them.
 pub(super) fn start_of_last_turns(messages: &[ModelMessage], turns: usize) -> Option<usize> {
     let mut answers = messages.iter().enumerate().rev().filter(|(_, message)| is_turn(message)).map(|(at, _)| at);
     let begin = answers.nth(turns.checked_sub(1)?)?;
     answers.next().map(|_earlier| begin)
 }
 
-/// Where the newest user message is, if there are turns before it.
+/// The position of the newest user message, if there are turns before it.
 pub(super) fn last_user_message(messages: &[ModelMessage]) -> Option<usize> {
-    let heard = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
-    messages[..heard].iter().any(is_turn).then_some(heard)
+    let last = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
+    messages[..last].iter().any(is_turn).then_some(last)
 }
 
 /// The calls of a message.

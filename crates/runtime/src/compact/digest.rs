@@ -1,29 +1,29 @@
-//! The message that stands for a conversation's beginning.
+//! The message that replaces a conversation's beginning.
 
 use super::bounded_text::clip_lines;
 use super::history::CompactedHistory;
 use super::recent_lines::RecentLines;
 use crate::prompt;
 
-/// What holds now, whatever was said: it is looked up when a digest is made.
+/// The current state, looked up when a digest is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CurrentState {
-    /// Who the agent is, one line each.
+    /// The identity of the agent, in lines.
     pub(crate) identity: Vec<String>,
-    /// Open todos, one line each, what matters most first.
+    /// Open todos, one line each, the most important first.
     pub(crate) todos: Vec<String>,
-    /// Tasks that the agent started, one line each, what matters most first.
+    /// Tasks that the agent started, one line each, the most important first.
     pub(crate) tasks: Vec<String>,
 }
 
-/// The least that a digest needs.
+/// The minimum size of a digest.
 pub(super) const MIN_DIGEST_BYTES: usize = 2 * 1024;
 
-/// Writes a digest of at most `max` bytes, or [`LEAST`].
+/// Writes a digest of at most `max` bytes, or [`MIN_DIGEST_BYTES`].
 pub(super) fn write_digest(past: &CompactedHistory, present: &CurrentState, max: usize) -> String {
     let room = max.max(MIN_DIGEST_BYTES) - prompt::COMPACTED.len() - FRAMING_BYTES;
-    let asked = request_section(past, room / 2);
-    let mut facts = DigestFacts { lines: Vec::new(), bytes_left: room - asked.len() };
+    let requests = request_section(past, room / 2);
+    let mut facts = DigestFacts { lines: Vec::new(), bytes_left: room - requests.len() };
     facts.add("You are:", DigestLines::in_order(&present.identity), 4);
     facts.add("Open todos, from the table `todos`:", DigestLines::in_order(&present.todos), 4);
     facts.add("Tasks you started:", DigestLines::in_order(&present.tasks), 3);
@@ -31,20 +31,20 @@ pub(super) fn write_digest(past: &CompactedHistory, present: &CurrentState, max:
     facts.add("Calls you made, and how they went:", DigestLines::newest_first(&past.calls), 2);
     facts.add("What you said:", DigestLines::newest_first(&past.answers), 2);
     facts.add("Results and messages of other tasks:", DigestLines::newest_first(&past.task_messages), 1);
-    let mut parts = vec![prompt::COMPACTED.to_owned(), asked];
+    let mut parts = vec![prompt::COMPACTED.to_owned(), requests];
     if !facts.lines.is_empty() {
         parts.push(prompt::quote(&facts.lines.join("\n")));
     }
     parts.join("\n")
 }
 
-/// What the form takes: marks of data, line ends.
+/// The size of the framing: data marks and line ends.
 const FRAMING_BYTES: usize = 64;
 
-/// What a title takes besides its words.
+/// The overhead of a title besides its text.
 const TITLE_BYTES: usize = 48;
 
-/// What a line takes besides its words.
+/// The overhead of a line besides its text.
 const LINE_BYTES: usize = 5;
 
 /// Lines that may be shown, the most important first.
@@ -54,7 +54,7 @@ struct DigestLines<'a> {
     order: LineOrder,
 }
 
-/// In which order lines came.
+/// The order of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineOrder {
     AsGiven,
@@ -72,14 +72,14 @@ impl<'a> DigestLines<'a> {
     }
 }
 
-/// The part of a digest that nobody should take for words of the user.
+/// The part of a digest that must not be mistaken for text of the user.
 struct DigestFacts {
     lines: Vec<String>,
     bytes_left: usize,
 }
 
 impl DigestFacts {
-    /// Adds a title and the lines that fit into one part of so many of the room that is left, in the order they came.
+    /// Adds a title and the lines that fit into 1/`parts` of the remaining bytes, in their original order.
     fn add(&mut self, title: &str, kept: DigestLines<'_>, parts: usize) {
         let Some(mut room) =
             (self.bytes_left / parts).checked_sub(title.len() + TITLE_BYTES).filter(|_room| kept.count > 0)
@@ -107,7 +107,7 @@ impl DigestFacts {
     }
 }
 
-/// What was asked: the first message, and the user's newest.
+/// The requests: the first message, and the user's newest.
 fn request_section(past: &CompactedHistory, room: usize) -> String {
     let Some(first) = &past.first_message else { return String::new() };
     let later = past.user_messages.count();
@@ -121,7 +121,7 @@ fn request_section(past: &CompactedHistory, room: usize) -> String {
             break;
         }
         left -= text.len() + TITLE_BYTES;
-        shown.push(format!("A later message of the user:\n{text}\n"));
+        shown.push(format!("A later message from the user:\n{text}\n"));
     }
     let mut parts = vec![format!("The first message:\n{first}\n")];
     if later > shown.len() {

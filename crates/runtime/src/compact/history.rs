@@ -1,4 +1,4 @@
-//! What is kept of messages that a digest stands for.
+//! What is kept of messages that a digest replaces.
 
 use model::{MessagePart, ModelMessage};
 use protocol::{ContentBlock, ToolCallRequest};
@@ -9,23 +9,23 @@ use super::cut::calls;
 use super::recent_lines::RecentLines;
 use crate::prompt;
 
-/// Most bytes kept of the first message, which is the task.
+/// The most bytes kept of the first message, which is the task.
 const MAX_FIRST_BYTES: usize = 32 * 1024;
 
-/// Most bytes kept of any other.
+/// The most bytes kept of any other message.
 const MAX_MESSAGE_BYTES: usize = 8 * 1024;
 
-/// Most bytes kept of what came from other tasks, and of what the model said.
+/// The most bytes kept of a message from another task, and of a text of the model.
 const MAX_LINE_BYTES: usize = 400;
 
-/// What is kept of messages that a digest stands for. It grows with each compaction, up to a bound.
+/// What is kept of messages that a digest replaces. It grows with each compaction, up to a bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CompactedHistory {
-    /// The first message, whoever wrote it.
+    /// The first message, from any sender.
     pub(super) first_message: Option<String>,
-    /// The user's later ones.
+    /// The user's later messages.
     pub(super) user_messages: RecentLines<64>,
-    /// What came from other tasks.
+    /// Messages from other tasks.
     pub(super) task_messages: RecentLines<64>,
     pub(super) files: RecentLines<256>,
     pub(super) calls: RecentLines<512>,
@@ -33,7 +33,7 @@ pub(crate) struct CompactedHistory {
 }
 
 impl CompactedHistory {
-    /// Takes in messages, which part no call from its answer.
+    /// Adds messages, which must not separate a call from its answer.
     pub(super) fn absorb(&mut self, messages: &[ModelMessage]) {
         let mut asked: Vec<&ToolCallRequest> = Vec::new();
         for message in messages {
@@ -55,16 +55,16 @@ impl CompactedHistory {
     }
 
     fn add_user_message(&mut self, parts: &[MessagePart]) {
-        let pictures = parts.iter().filter(|part| matches!(part, MessagePart::Image(_))).count();
+        let images = parts.iter().filter(|part| matches!(part, MessagePart::Image(_))).count();
         for text in parts.iter().filter_map(part_text) {
-            let (words, data) = prompt::unquote(text);
+            let (unquoted, data) = prompt::unquote(text);
             if self.first_message.is_none() {
-                self.first_message = Some(clip_lines(&with_image_note(text, pictures), MAX_FIRST_BYTES));
+                self.first_message = Some(clip_lines(&with_image_note(text, images), MAX_FIRST_BYTES));
                 continue;
             }
             data.iter().for_each(|data| self.task_messages.push(one_line(data, MAX_LINE_BYTES)));
-            if !(words.is_empty() && pictures == 0 || prompt::is_notice(text)) {
-                self.user_messages.push(clip_lines(&with_image_note(&words, pictures), MAX_MESSAGE_BYTES));
+            if !(unquoted.is_empty() && images == 0 || prompt::is_notice(text)) {
+                self.user_messages.push(clip_lines(&with_image_note(&unquoted, images), MAX_MESSAGE_BYTES));
             }
         }
     }
@@ -85,11 +85,11 @@ fn part_text(part: &MessagePart) -> Option<&str> {
     }
 }
 
-/// A message with a word on its pictures, which the model will not see again.
-fn with_image_note(text: &str, pictures: usize) -> String {
-    match pictures {
+/// Adds a note on the images of a message, which the model will not see again.
+fn with_image_note(text: &str, images: usize) -> String {
+    match images {
         0 => text.to_owned(),
-        1 => format!("{text}\n[a picture came with it]"),
-        many => format!("{text}\n[{many} pictures came with it]"),
+        1 => format!("{text}\n[with an image]"),
+        many => format!("{text}\n[with {many} images]"),
     }
 }

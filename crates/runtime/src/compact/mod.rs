@@ -1,7 +1,7 @@
-//! Makes room in a conversation that outgrows its model, without asking anybody.
+//! Compaction: shortens a conversation that outgrows its model, without a model request.
 //!
-//! Old tool output goes first; then a digest stands for the beginning. What is decided is an event, and the fold of
-//! that event is the same live and after a restart. No call is ever parted from its answer, and the log keeps all.
+//! Old tool output goes first; then a digest replaces the beginning. The compaction is recorded as an event, which has
+//! the same effect live and after a restart. No call is ever separated from its answer, and the log keeps everything.
 
 mod apply;
 mod bounded_text;

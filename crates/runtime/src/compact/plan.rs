@@ -1,4 +1,4 @@
-//! How to make room: the least that helps.
+//! Plans the mildest compaction that is enough.
 
 use model::ModelMessage;
 use protocol::{Compaction, CompactionCause};
@@ -8,26 +8,26 @@ use super::apply::apply_compaction;
 use super::cut::{last_user_message, start_of_last_turns};
 use super::digest::{self, CurrentState};
 
-/// How many turns stay as they are.
+/// How many turns stay unchanged.
 const KEPT_TURNS: usize = 2;
 
-/// Most bytes of a digest.
+/// The most bytes of a digest.
 const MAX_DIGEST_BYTES: usize = 64 * 1024;
 
-/// Most bytes of a digest for a model whose window is not known.
+/// The most bytes of a digest for a model whose window is unknown.
 const DEFAULT_DIGEST_BYTES: usize = 16 * 1024;
 
-/// A conversation that needs room.
+/// A conversation that needs compaction.
 pub(crate) struct CompactionPlan<'a> {
     /// Its messages.
     pub(crate) messages: &'a [ModelMessage],
-    /// What the first message stands for, if it is a digest.
+    /// What the first message replaces, if it is a digest.
     pub(crate) history: Option<&'a CompactedHistory>,
-    /// What holds now.
+    /// The current state.
     pub(crate) current: &'a CurrentState,
-    /// How many tokens the model takes, if that is known.
+    /// The model's window in tokens, if known.
     pub(crate) window: Option<u64>,
-    /// How many tokens a request with such messages has.
+    /// Returns the tokens of a request with these messages.
     pub(crate) size: &'a dyn Fn(&[ModelMessage]) -> u64,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct PlannedCompaction {
 }
 
 impl CompactionPlan<'_> {
-    /// The mildest cut that leaves at most `aim` tokens. If none does, the one that leaves least, and beyond `limit`
-    /// the hardest of all. Nothing when that is not worth it.
-    pub(crate) fn down_to(&self, aim: u64, limit: u64) -> Option<PlannedCompaction> {
+    /// The mildest cut that leaves at most `aim` tokens. If none does, the cut that leaves the least; if that is above
+    /// `limit`, the hardest cut. Returns nothing if it is not worthwhile.
+    pub(crate) fn mildest_cut(&self, aim: u64, limit: u64) -> Option<PlannedCompaction> {
         let mut best: Option<PlannedCompaction> = None;
         for compaction in self.mild_cuts(aim) {
             let made = self.measure(compaction);
@@ -58,21 +58,21 @@ impl CompactionPlan<'_> {
         }
     }
 
-    /// As far as it goes: a digest for everything but the last turn.
+    /// The hardest cut: a digest for everything but the last turn.
     pub(crate) fn hardest_cut(&self) -> Option<PlannedCompaction> {
         let cut = start_of_last_turns(self.messages, 1)?;
         self.if_worthwhile(self.measure(self.digest(cut)))
     }
 
-    /// Ways to cut that spare the recent turns, the mildest first: old output; what came before the user's last word,
-    /// if what follows it is not too long; everything else.
+    /// Cuts that spare the recent turns, the mildest first: old output; everything before the user's last message, if
+    /// what follows it is not too long; everything else.
     fn mild_cuts(&self, aim: u64) -> impl Iterator<Item = Compaction> {
         let recent = start_of_last_turns(self.messages, KEPT_TURNS);
         let outputs =
             recent.map(|cut| Compaction { messages: count(cut), digest: None, cause: CompactionCause::ContextFull });
-        let heard = last_user_message(self.messages).zip(recent).map(|(heard, recent)| heard.min(recent));
+        let last_message = last_user_message(self.messages).zip(recent).map(|(last, recent)| last.min(recent));
         let is_short = |cut: &usize| (self.size)(&self.messages[*cut..]) <= aim;
-        let cuts = [heard.filter(is_short), recent];
+        let cuts = [last_message.filter(is_short), recent];
         outputs.into_iter().chain(cuts.into_iter().flatten().map(|cut| self.digest(cut)))
     }
 

@@ -1,8 +1,8 @@
-//! The newest of many.
+//! A bounded list of the newest lines.
 
 use std::collections::VecDeque;
 
-/// At most `MAX` lines, the newest ones, and how many came before them.
+/// The newest lines, at most `MAX`, and how many came before them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RecentLines<const MAX: usize> {
     lines: VecDeque<String>,
@@ -18,7 +18,7 @@ impl<const MAX: usize> RecentLines<MAX> {
         }
     }
 
-    /// The same, where a line that is there already becomes the newest.
+    /// Like [`RecentLines::push`], but a line that exists already becomes the newest.
     pub(super) fn push_once(&mut self, line: String) {
         self.lines.retain(|known| *known != line);
         self.push(line);
@@ -29,7 +29,7 @@ impl<const MAX: usize> RecentLines<MAX> {
         self.lines.iter().rev().map(String::as_str)
     }
 
-    /// How many there ever were.
+    /// The number of lines ever added.
     pub(super) fn count(&self) -> usize {
         self.dropped + self.lines.len()
     }

@@ -1,4 +1,4 @@
-//! What stands for an answer that is left out.
+//! The stub that replaces an answer.
 
 use model::ModelMessage;
 use protocol::{CallId, ToolCallRequest, ToolResult};
@@ -9,7 +9,7 @@ use super::cut::calls;
 /// Answers up to this size are kept: a stub would not be much smaller.
 pub(super) const MAX_KEPT_BYTES: usize = 320;
 
-/// Puts stubs for the long answers in `messages`. Ids and statuses stay, and a stub is never replaced again.
+/// Replaces the long answers in `messages` by stubs. Ids and statuses stay, and a stub is never replaced again.
 pub(super) fn stub_answers(messages: &mut [ModelMessage]) {
     for at in 1..messages.len() {
         let (before, rest) = messages.split_at_mut(at);

@@ -1,4 +1,4 @@
-//! Any conversation, cut anywhere and again: what stays is whole, what goes is told, and nothing grows without end.
+//! Any conversation, cut anywhere and repeatedly: the rest is whole, the digest covers what was cut, sizes are bounded.
 
 use model::{MessagePart, ModelMessage};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn conversation() -> impl Strategy<Value = Vec<ModelMessage>> {
     })
 }
 
-/// What a provider insists on: a user message first, and each call answered by the next message.
+/// What a provider requires: a user message first, and each call answered by the next message.
 fn is_valid(messages: &[ModelMessage]) -> bool {
     let mut open: Vec<CallId> = Vec::new();
     let first = messages.first().is_none_or(|first| matches!(first, ModelMessage::User { .. }));
@@ -60,7 +60,7 @@ fn is_valid(messages: &[ModelMessage]) -> bool {
     first && paired && open.is_empty()
 }
 
-/// Everything about the answers but their words.
+/// Everything about the answers except their text.
 fn outlines(messages: &[ModelMessage]) -> Vec<(CallId, ToolResultStatus)> {
     let outline = |message: &ModelMessage| match message {
         ModelMessage::Answers { answers } => answers.iter().map(|(id, answer)| (id.clone(), answer.status)).collect(),
@@ -124,7 +124,7 @@ proptest! {
     fn a_plan_makes_it_smaller_and_keeps_the_recent_turns(messages in conversation(), aim in 0..20_000_u64, pressed: bool) {
         let present = CurrentState::default();
         let limit = if pressed { aim } else { u64::MAX };
-        let Some(made) = plan(&messages, None, &present).down_to(aim, limit) else { return Ok(()) };
+        let Some(made) = plan(&messages, None, &present).mildest_cut(aim, limit) else { return Ok(()) };
         let (mut cut_down, mut past) = (messages.clone(), None);
         apply_compaction(&mut cut_down, &mut past, &made.compaction);
         prop_assert_eq!(bytes(&cut_down), made.tokens);
@@ -229,9 +229,9 @@ fn old_output_goes_before_old_words() {
     let present = CurrentState::default();
     let plan = plan(&messages, None, &present);
     let total = bytes(&messages);
-    let mild = plan.down_to(total - 500, total).unwrap();
+    let mild = plan.mildest_cut(total - 500, total).unwrap();
     assert_eq!(mild.compaction, Compaction { messages: 9, digest: None, cause: CompactionCause::ContextFull });
-    let hard = plan.down_to(0, 0).unwrap();
+    let hard = plan.mildest_cut(0, 0).unwrap();
     assert_eq!(hard.compaction.messages, 11);
     assert!(hard.compaction.digest.is_none() || hard.tokens < mild.tokens);
 }
@@ -241,7 +241,7 @@ fn what_is_too_short_to_cut_is_left_alone() {
     for turns in 0..2 {
         let messages = edits(turns);
         assert_eq!(plan(&messages, None, &CurrentState::default()).hardest_cut(), None);
-        assert_eq!(plan(&messages, None, &CurrentState::default()).down_to(0, 0), None);
+        assert_eq!(plan(&messages, None, &CurrentState::default()).mildest_cut(0, 0), None);
     }
 }
 
@@ -252,5 +252,5 @@ fn a_picture_that_goes_is_mentioned() {
     let mut past = CompactedHistory::default();
     past.absorb(&[ModelMessage::user("first"), ModelMessage::User { parts }]);
     let digest = write_digest(&past, &CurrentState::default(), MIN_DIGEST_BYTES);
-    assert!(digest.contains("A later message of the user:\nlook\n[a picture came with it]\n"), "{digest}");
+    assert!(digest.contains("A later message from the user:\nlook\n[with an image]\n"), "{digest}");
 }

@@ -1,4 +1,4 @@
-//! A command that must exit with code 0.
+//! The expectation that a command exits with code 0.
 
 use std::sync::Arc;
 
@@ -12,15 +12,14 @@ use crate::permission_check;
 use crate::prompt;
 use crate::task_workspaces::TaskWorkspace;
 
-/// Most bytes of output held in memory.
+/// Maximum bytes of output held in memory.
 const MAX_HELD_BYTES: usize = 64 * 1024;
 
-/// Most bytes of output that an agent is told.
+/// Maximum bytes of output shown to an agent.
 const MAX_SHOWN_BYTES: usize = 4 * 1024;
 
-/// Runs the command, and tells how it ended unless that was well. It was part of the call that started the task, so
-/// what a person said to that call holds for it; what may never run does not, whatever was said then. Hooks have their
-/// say as on any other command.
+/// Runs the command and returns how it failed, or `None` if it succeeded. It was part of the call that started the
+/// task, so the user's permission for that call covers it, unless a rule denies it. Hooks run as for any other command.
 pub(super) async fn check_command(
     context: &Arc<SessionContext>,
     run: RunId,
@@ -29,7 +28,7 @@ pub(super) async fn check_command(
     check_command_at(context, run, &context.task_workspace(run.task)?, command).await
 }
 
-/// The same at a site where the run does not work.
+/// Checks a command in a workspace other than the run's.
 pub(crate) async fn check_command_at(
     context: &Arc<SessionContext>,
     run: RunId,
@@ -37,11 +36,11 @@ pub(crate) async fn check_command_at(
     command: &str,
 ) -> Result<Option<String>, String> {
     let shown = Clip::new(command, 200);
-    let forbidden = |why: String| format!("`{shown}`, which tells whether the work is done, may not run: {why}");
+    let forbidden = |why: String| format!("the check command `{shown}` may not run: {why}");
     let command = &hooks::check_command(context, run, command).await.map_err(forbidden)?;
     let task = run.task;
-    let orderer = context.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
-    let prepared = context.prepared_agent(orderer)?;
+    let parent = context.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
+    let prepared = context.prepared_agent(parent)?;
     let verdict = permission_check::judge_command(context, &prepared, site, "task", command)
         .await
         .map_err(|error| error.to_string())?;
@@ -53,9 +52,9 @@ pub(crate) async fn check_command_at(
     let ended = match tokio::time::timeout(limit, run_command(context, site, command, &mut capture)).await {
         Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(ProgramExit { status, .. })) => status.to_string(),
-        Ok(Err(ToolError::Refused(words))) => return Err(format!("`{shown}` cannot be run: {words}")),
+        Ok(Err(ToolError::Refused(why))) => return Err(format!("`{shown}` cannot be run: {why}")),
         Ok(Err(ToolError::Broken(error))) => return Err(format!("`{shown}` cannot be run: {error}")),
-        Err(_late) => format!("not ended after {} s, and killed", limit.as_secs()),
+        Err(_late) => format!("killed after {} s", limit.as_secs()),
     };
     let output = capture.text(MAX_SHOWN_BYTES);
     let printed = match output.as_str().trim() {

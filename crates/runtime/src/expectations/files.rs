@@ -1,4 +1,4 @@
-//! Files that a task must have changed.
+//! The expectation that files were changed.
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use protocol::{Clip, Evidence, TaskId};
@@ -6,31 +6,31 @@ use protocol::{Clip, Evidence, TaskId};
 use super::FileSnapshot;
 use crate::agent::SessionContext;
 
-/// Most patterns, and most bytes of one.
+/// Maximum number of patterns, and maximum bytes of one.
 const MAX_PATTERNS: usize = 100;
 const MAX_PATTERN_BYTES: usize = 500;
 
-/// The patterns, if all of them can be read.
+/// Compiles the patterns.
 pub(crate) fn compile_patterns(files: &[String]) -> Result<Vec<GlobMatcher>, String> {
     if files.len() > MAX_PATTERNS || files.iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
-        return Err(format!("`files` may be {MAX_PATTERNS} patterns of {MAX_PATTERN_BYTES} bytes each, and no more"));
+        return Err(format!("`files` may have at most {MAX_PATTERNS} patterns of {MAX_PATTERN_BYTES} bytes each"));
     }
     let read = |pattern: &String| {
         let glob: Result<Glob, _> = GlobBuilder::new(pattern).literal_separator(true).build();
-        let glob = glob.map_err(|error| format!("`files` cannot be read: {error}"))?;
+        let glob = glob.map_err(|error| format!("`files` has an invalid pattern: {error}"))?;
         Ok(glob.compile_matcher())
     };
     files.iter().map(read).collect()
 }
 
-/// What the files look like now that fit patterns, where a task works.
+/// Takes a snapshot of the files in a task's workspace that match patterns.
 pub(super) async fn snapshot_files(context: &SessionContext, task: TaskId, files: Vec<String>) -> Option<FileSnapshot> {
     let site = context.task_workspace(task).ok()?;
     tokio::task::spawn_blocking(move || FileSnapshot::of_patterns(site.cwd(), &files)).await.ok()
 }
 
-/// The patterns that no file fits which changed since the task began: as the evidence of it and of tasks below it says,
-/// or as the files themselves do, whoever changed them.
+/// Reports the patterns without a matching file that changed since the task started, by the evidence of the task and of
+/// tasks below it, or by comparing the files.
 pub(super) async fn check_files(
     context: &SessionContext,
     task: TaskId,
@@ -44,15 +44,15 @@ pub(super) async fn check_files(
     {
         changed.extend(before.changes(&after).map(|path| path.display().to_string()));
     }
-    let unfit = patterns.iter().filter(|pattern| !changed.iter().any(|path| pattern.is_match(path)));
-    let unfit: Vec<String> = unfit.map(|pattern| format!("`{}`", pattern.glob())).collect();
-    Ok((!unfit.is_empty()).then(|| {
-        let unfit = Clip::new(&unfit.join(", "), 1_000);
-        format!("- no file that fits {unfit} was changed")
+    let unmatched = patterns.iter().filter(|pattern| !changed.iter().any(|path| pattern.is_match(path)));
+    let unmatched: Vec<String> = unmatched.map(|pattern| format!("`{}`", pattern.glob())).collect();
+    Ok((!unmatched.is_empty()).then(|| {
+        let unmatched = Clip::new(&unmatched.join(", "), 1_000);
+        format!("- no file that matches {unmatched} was changed")
     }))
 }
 
-/// What calls of a task and of those below it changed.
+/// The files that calls of a task and of tasks below it changed.
 fn changed_paths(context: &SessionContext, task: TaskId) -> Vec<String> {
     let roster = &context.roster;
     let mut changed: Vec<String> = Vec::new();

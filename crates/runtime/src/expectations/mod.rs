@@ -1,4 +1,4 @@
-//! What is expected of an agent's result, and whether it holds. The runtime looks; the agent's word does not count.
+//! Expectations of an agent's result. The runtime checks them; the agent's own claim does not count.
 
 mod command;
 mod files;
@@ -9,42 +9,42 @@ use std::sync::Arc;
 
 use protocol::{Expectations, RunId, TaskId};
 
-pub(crate) use command::check_command_at as command_at;
+pub(crate) use command::check_command_at;
 pub(crate) use files::compile_patterns;
 pub(crate) use snapshot::FileSnapshot;
 
 use crate::agent::SessionContext;
 
-/// How what is expected compares with what is there.
+/// The outcome of checking a task's expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ExpectationOutcome {
-    /// All of it holds.
+    /// All are met.
     Met,
-    /// This is missing, in words for the agent, which may bring it.
+    /// The unmet expectations, described for the agent, which can try again.
     Missing(String),
-    /// It cannot be looked at, and nothing that the agent does would change that.
+    /// They cannot be checked, and the agent cannot change that.
     Uncheckable(String),
 }
 
-/// Refuses what could never be looked at, in words.
+/// Refuses expectations that can never be checked; the error says why.
 pub(crate) fn check(expects: &Expectations) -> Result<(), String> {
     files::compile_patterns(&expects.files)?;
     expects.schema.as_ref().map_or(Ok(()), check_schema)
 }
 
-/// Refuses a JSON Schema that no answer could be held against, in words.
+/// Refuses an unusable JSON Schema; the error says why.
 pub fn check_schema(schema: &serde_json::Value) -> Result<(), String> {
     schema::validator(schema).map(|_validator| ())
 }
 
-/// What keeps a text from being JSON that satisfies a schema, in words for whoever wrote it; an error says why nobody
-/// can tell.
+/// Describes why a text is not JSON that satisfies a schema, for the author of the text. Fails if the schema cannot be
+/// checked.
 pub async fn schema_mistakes(schema: serde_json::Value, text: String) -> Result<Option<String>, String> {
     schema::check_text(schema, text).await
 }
 
-/// Remembers what the files look like that a task is to change, once for all its activations in this process.
-pub(crate) async fn remember_files(context: &Arc<SessionContext>, task: TaskId) {
+/// Takes a snapshot of the files that a task is to change, once for all its activations in this process.
+pub(crate) async fn snapshot_expected_files(context: &Arc<SessionContext>, task: TaskId) {
     let files =
         context.roster.with_task(task, |known| known.spec.expects.as_ref().map(|expects| expects.files.clone()));
     let Some(files) = files.flatten().filter(|files| !files.is_empty() && !context.has_file_snapshot(task)) else {
@@ -55,28 +55,28 @@ pub(crate) async fn remember_files(context: &Arc<SessionContext>, task: TaskId) 
     }
 }
 
-/// Looks whether everything holds that is expected of a run's task; `said` is its final text.
+/// Checks the expectations of a run's task; `text` is its final text.
 pub(crate) async fn check_result(
     context: &Arc<SessionContext>,
     run: RunId,
     expects: &Expectations,
-    said: &str,
+    text: &str,
 ) -> ExpectationOutcome {
     let mut missing = Vec::new();
     match files::check_files(context, run.task, &expects.files).await {
-        Ok(words) => missing.extend(words),
-        Err(words) => return ExpectationOutcome::Uncheckable(words),
+        Ok(unmet) => missing.extend(unmet),
+        Err(why) => return ExpectationOutcome::Uncheckable(why),
     }
     if let Some(schema) = &expects.schema {
-        match schema::check_text(schema.clone(), said.to_owned()).await {
-            Ok(words) => missing.extend(words),
-            Err(words) => return ExpectationOutcome::Uncheckable(words),
+        match schema::check_text(schema.clone(), text.to_owned()).await {
+            Ok(unmet) => missing.extend(unmet),
+            Err(why) => return ExpectationOutcome::Uncheckable(why),
         }
     }
     if let Some(command) = &expects.command {
         match command::check_command(context, run, command).await {
-            Ok(words) => missing.extend(words),
-            Err(words) => return ExpectationOutcome::Uncheckable(words),
+            Ok(unmet) => missing.extend(unmet),
+            Err(why) => return ExpectationOutcome::Uncheckable(why),
         }
     }
     if missing.is_empty() { ExpectationOutcome::Met } else { ExpectationOutcome::Missing(missing.join("\n")) }

@@ -1,4 +1,4 @@
-//! A JSON Schema that a final text must satisfy.
+//! The expectation that a final text satisfies a JSON Schema.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use serde_json::Value;
 
 use crate::prompt;
 
-/// Most mistakes that are told of one text.
+/// Maximum number of mistakes reported for one text.
 const MAX_MISTAKES: usize = 10;
 
-/// Most bytes of what is told of them.
+/// Maximum bytes of the report.
 const MAX_MISTAKE_BYTES: usize = 2_000;
 
-/// What gives parts of a schema other names than their place, or another meaning to names.
+/// Keys that name parts of a schema other than by their place, or change the meaning of names.
 const FORBIDDEN_KEYS: [&str; 5] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"];
 
-/// Most values that a schema may have once its references are followed.
+/// Maximum number of values in a schema once its references are followed.
 const MAX_SCHEMA_SIZE: usize = 20_000;
 
-/// Most patterns of a schema, and most bytes that one of them may take when it is ready.
+/// Maximum number of patterns in a schema, and maximum bytes of a compiled one.
 const MAX_PATTERNS: usize = 64;
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// The schema, ready to be used. A pattern is matched in a time that grows with the text and no faster.
+/// The validator of a schema. Patterns match in linear time.
 pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
     expanded_size(schema, &SchemaDefinitions::of(schema), &mut Vec::new(), &mut BTreeMap::new())?;
     if pattern_count(schema) > MAX_PATTERNS {
         return Err(format!("`schema` has more than {MAX_PATTERNS} patterns"));
     }
-    // One meaning for every schema, whichever it claims.
+    // Every schema is read as this draft, whichever it declares.
     let regex = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
     let options = jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(regex);
     options
@@ -38,23 +38,23 @@ pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
         .map_err(|error| format!("`schema` is not a usable JSON Schema: {}", clip_text(&error.to_string())))
 }
 
-/// What keeps the text from satisfying the schema. It may take long, so it is looked at on a thread of its own.
-pub(super) async fn check_text(schema: Value, said: String) -> Result<Option<String>, String> {
-    let look = tokio::task::spawn_blocking(move || find_mistakes(&schema, &said));
-    look.await.map_err(|error| format!("the answer could not be looked at: {error}"))?
+/// Describes why the text does not satisfy the schema. It may take long, so it runs on a separate thread.
+pub(super) async fn check_text(schema: Value, text: String) -> Result<Option<String>, String> {
+    let check = tokio::task::spawn_blocking(move || find_mistakes(&schema, &text));
+    check.await.map_err(|error| format!("the answer could not be checked: {error}"))?
 }
 
-fn find_mistakes(schema: &Value, said: &str) -> Result<Option<String>, String> {
+fn find_mistakes(schema: &Value, text: &str) -> Result<Option<String>, String> {
     let validator = validator(schema)?;
-    let Some(value) = extract_json(said) else {
+    let Some(value) = extract_json(text) else {
         return Ok(Some("- the final answer is not JSON; answer with the JSON alone, or in one ```json fence".into()));
     };
-    let wrong = |error: jsonschema::ValidationError<'_>| {
+    let describe = |error: jsonschema::ValidationError<'_>| {
         let place = error.instance_path().to_string();
         let place = if place.is_empty() { "/".to_owned() } else { place };
         format!("{place}: {}", clip_text(&error.masked().to_string()))
     };
-    let mistakes: Vec<String> = validator.iter_errors(&value).take(MAX_MISTAKES).map(wrong).collect();
+    let mistakes: Vec<String> = validator.iter_errors(&value).take(MAX_MISTAKES).map(describe).collect();
     Ok((!mistakes.is_empty()).then(|| {
         let mistakes = prompt::quote(Clip::new(&mistakes.join("\n"), MAX_MISTAKE_BYTES).as_str());
         format!("- the final answer does not satisfy the schema:\n{mistakes}")
@@ -65,17 +65,17 @@ fn clip_text(text: &str) -> Clip {
     Clip::new(text, 300)
 }
 
-/// The JSON in a text: all of it, or what its last fence holds.
-fn extract_json(said: &str) -> Option<Value> {
-    if let Ok(value) = serde_json::from_str(said.trim()) {
+/// The JSON in a text: the whole text, or the content of its last fence.
+fn extract_json(text: &str) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(text.trim()) {
         return Some(value);
     }
     let mut fenced: Option<String> = None;
-    let mut lines = said.lines();
+    let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        let Some(word) = line.trim().strip_prefix("```") else { continue };
+        let Some(language) = line.trim().strip_prefix("```") else { continue };
         let inside = lines.by_ref().take_while(|line| line.trim() != "```").collect::<Vec<_>>().join("\n");
-        if matches!(word.trim(), "" | "json") {
+        if matches!(language.trim(), "" | "json") {
             fenced = Some(inside);
         }
     }
@@ -95,8 +95,8 @@ impl<'a> SchemaDefinitions<'a> {
     }
 }
 
-/// How many values a schema has once its references are followed. Refuses one that refers to itself or grows beyond
-/// measure: looking at a text by it might never end.
+/// Counts the values of a schema once its references are followed. Refuses one that refers to itself or grows too
+/// large: validation might never end.
 fn expanded_size<'a>(
     schema: &'a Value,
     definitions: &SchemaDefinitions<'a>,
@@ -121,7 +121,7 @@ fn expanded_size<'a>(
     if sum > MAX_SCHEMA_SIZE { Err("`schema` is too large".into()) } else { Ok(sum) }
 }
 
-/// How many patterns may have to be made ready: a few short ones can take all memory there is.
+/// Counts the patterns to compile: a few short ones can take all memory.
 fn pattern_count(schema: &Value) -> usize {
     match schema {
         Value::Object(object) => {
@@ -144,7 +144,7 @@ fn reference_size<'a>(
         return Ok(*size);
     }
     let Some(part) = definitions.0.get(target) else {
-        return Err(format!("`schema` refers to `{}`, which is none of its `$defs`", clip_text(target)));
+        return Err(format!("`schema` refers to `{}`, which is not in its `$defs`", clip_text(target)));
     };
     if within.contains(&target) {
         return Err(format!("`schema` refers to itself at `{}`", clip_text(target)));

@@ -1,4 +1,4 @@
-//! What files of a workspace look like at a moment, so that a change is seen whoever made it.
+//! Snapshots of the files in a workspace, which reveal changes by any process.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use super::files::compile_patterns;
 
-/// How many files are looked at for the patterns of one task, and for how long.
+/// Maximum number of files checked for the patterns of one task, and maximum time.
 const MAX_DECLARED_FILES: usize = 50_000;
 const MAX_DECLARED_TIME: Duration = Duration::from_secs(2);
 
-/// The same before and after a command. A larger workspace is not looked at: a command should not wait for that.
+/// The same limits before and after a command. A larger workspace is not checked: a command should not wait for that.
 const MAX_FOLDER_FILES: usize = 2_000;
 const MAX_FOLDER_TIME: Duration = Duration::from_millis(100);
 
-/// What tells one state of a file from another. No program can set the time of its inode's change back.
+/// Distinguishes two states of a file. No program can set back the change time of its inode.
 type SnapshotStamp = (i64, i64, i64, i64, u64, u64);
 
 /// Files by their paths in the workspace.
@@ -23,7 +23,7 @@ type SnapshotStamp = (i64, i64, i64, i64, u64, u64);
 pub(crate) struct FileSnapshot(BTreeMap<PathBuf, SnapshotStamp>);
 
 impl FileSnapshot {
-    /// The files that fit patterns. Where a pattern names one file, only that is looked at.
+    /// The files that match patterns. A pattern that names a single file is looked up directly.
     pub(crate) fn of_patterns(folder: &Path, files: &[String]) -> FileSnapshot {
         let mut snapshot = FileSnapshot::default();
         let (open, named): (Vec<String>, Vec<String>) = files.iter().cloned().partition(|file| is_pattern(file));
@@ -42,7 +42,7 @@ impl FileSnapshot {
         snapshot
     }
 
-    /// All files of a workspace that is small enough; nothing of a larger one.
+    /// All files of a small workspace; `None` for a larger one.
     pub(crate) fn of_small_folder(folder: &Path) -> Option<FileSnapshot> {
         let (mut snapshot, mut count) = (FileSnapshot::default(), 0);
         tools::each_file(folder, MAX_FOLDER_FILES + 1, MAX_FOLDER_TIME, |path| {
@@ -52,7 +52,7 @@ impl FileSnapshot {
         (count <= MAX_FOLDER_FILES).then_some(snapshot)
     }
 
-    /// What was made, changed or removed between two moments.
+    /// The files created, changed or removed between two snapshots.
     pub(crate) fn changes<'a>(&'a self, after: &'a FileSnapshot) -> impl Iterator<Item = &'a Path> {
         let made = after.0.iter().filter(|(path, stamp)| self.0.get(*path) != Some(stamp));
         let gone = self.0.keys().filter(|path| !after.0.contains_key(*path));
@@ -69,7 +69,7 @@ impl FileSnapshot {
     }
 }
 
-/// Whether a pattern may fit more than one file.
+/// Whether a pattern may match more than one file.
 fn is_pattern(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '{', '\\'])
 }

@@ -1,10 +1,10 @@
-//! What a fleet's driver works with, and how it makes workers of todos.
+//! The services of a fleet's driver, and how it starts workers for todos.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
-use kernel::{InputRefusal, KernelInput, TodoMove};
+use kernel::{InputRefusal, KernelInput, TodoTransition};
 use protocol::{FleetConfig, Principal, ReusedResult, TaskId, Todo, TodoId};
 use store::{SessionReader, StoreError, TodoRow};
 
@@ -13,16 +13,16 @@ use super::{FleetServices, prompts, worker};
 use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// What a fleet's driver works with.
+/// The services of a fleet's driver.
 #[derive(Debug)]
 pub(super) struct FleetContext {
     pub(super) context: Arc<SessionContext>,
     pub(super) supervisor: Supervisor,
     pub(super) root: TaskId,
     pub(super) services: FleetServices,
-    /// A reader that stays open: every worker begins with a look at its row.
+    /// A reader that stays open: every start of a worker reads its row.
     reader: Mutex<SessionReader>,
-    /// What was not done again, with what it brought.
+    /// The results of todos that were not done again.
     reused_results: Mutex<BTreeMap<TodoId, ReusedResult>>,
 }
 
@@ -31,13 +31,13 @@ impl FleetContext {
         context: Arc<SessionContext>,
         supervisor: Supervisor,
         root: TaskId,
-        aids: FleetServices,
+        services: FleetServices,
     ) -> Result<FleetContext, StoreError> {
         let reader = Mutex::new(context.reader()?);
-        Ok(FleetContext { context, supervisor, root, services: aids, reader, reused_results: Mutex::default() })
+        Ok(FleetContext { context, supervisor, root, services, reader, reused_results: Mutex::default() })
     }
 
-    /// Every todo, in the order that they were written.
+    /// All todos, in the order in which they were added.
     pub(super) fn rows(&self) -> Result<Vec<TodoRow>, StoreError> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).todos()
     }
@@ -46,32 +46,32 @@ impl FleetContext {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).todo(id)
     }
 
-    /// What whoever did a todo last said.
+    /// The latest result of a todo.
     pub(super) fn latest_result(&self, row: &TodoRow) -> Option<String> {
-        // The file has it in the same commit as the row; the roster may be a moment behind.
+        // The store has it in the same commit as the row; the roster may be a moment behind.
         let of_task = || {
             let task: TaskId = row.task.as_deref()?.parse().ok()?;
             self.reader.lock().unwrap_or_else(PoisonError::into_inner).result(task).ok()?
         };
-        self.reused_result(&row.todo.id).map(|brought| brought.result).or_else(of_task).filter(|said| !said.is_empty())
+        self.reused_result(&row.todo.id).map(|reused| reused.result).or_else(of_task).filter(|text| !text.is_empty())
     }
 
-    /// What a todo brought that was not done again.
+    /// The reused result of a todo, if it was not done again.
     pub(super) fn reused_result(&self, todo: &TodoId) -> Option<ReusedResult> {
         self.reused_results.lock().unwrap_or_else(PoisonError::into_inner).get(todo).cloned()
     }
 
-    /// A todo need not be done again, since an earlier run brought this.
-    pub(super) fn reuse(&self, todo: &TodoId, brought: ReusedResult) {
-        self.reused_results.lock().unwrap_or_else(PoisonError::into_inner).insert(todo.clone(), brought);
+    /// Records that a todo need not be done again, because of this result from an earlier run.
+    pub(super) fn reuse(&self, todo: &TodoId, result: ReusedResult) {
+        self.reused_results.lock().unwrap_or_else(PoisonError::into_inner).insert(todo.clone(), result);
     }
 
-    /// What an earlier run brought does not count: the todo is done again.
+    /// Discards the result from an earlier run: the todo is done again.
     pub(super) fn discard_reuse(&self, todo: &TodoId) {
         self.reused_results.lock().unwrap_or_else(PoisonError::into_inner).remove(todo);
     }
 
-    /// Starts a worker for each of these, unless it need not be done again or cannot be done.
+    /// Starts a worker for each of these todos, unless its result is reused or it cannot be done.
     pub(super) async fn dispatch(
         &self,
         terms: &FleetConfig,
@@ -79,7 +79,7 @@ impl FleetContext {
         due: Vec<TodoId>,
     ) -> Result<(), InputRejection> {
         let inputs = join_all(due.iter().map(|id| self.prepare(terms, id, past.requirements.get(id)))).await;
-        // They line up together, and one commit can hold them all.
+        // They are queued together, and one commit can hold them all.
         let submit = |(todo, input): (&TodoId, KernelInput)| self.submit(todo.clone(), input);
         join_all(due.iter().zip(inputs).map(submit)).await.into_iter().collect()
     }
@@ -88,7 +88,7 @@ impl FleetContext {
         match self.supervisor.submit(input).await {
             Ok(_receipt) => Ok(()),
             Err(InputRejection::Refused(refusal)) if is_outdated(&refusal) => Ok(()),
-            // The session stops.
+            // The session is stopping.
             Err(InputRejection::Refused(refusal @ (InputRefusal::Closed | InputRefusal::Stopping(_)))) => {
                 Err(refusal.into())
             }
@@ -97,21 +97,21 @@ impl FleetContext {
         }
     }
 
-    /// Says that a todo that nobody holds cannot be done.
+    /// Marks an unclaimed todo as blocked.
     pub(super) async fn block(&self, todo: TodoId, reason: String) -> Result<(), InputRejection> {
-        match self.supervisor.submit(KernelInput::MoveTodo { todo, to: TodoMove::Block(reason) }).await {
+        match self.supervisor.submit(KernelInput::SetTodoState { todo, to: TodoTransition::Block(reason) }).await {
             Err(InputRejection::Refused(refusal)) if is_outdated(&refusal) => Ok(()),
             blocked => blocked.map(|_receipt| ()),
         }
     }
 
-    /// What is to become of a due todo.
-    async fn prepare(&self, terms: &FleetConfig, id: &TodoId, demand: Option<&TodoRequirements>) -> KernelInput {
+    /// The input that starts, reuses or blocks a due todo.
+    async fn prepare(&self, terms: &FleetConfig, id: &TodoId, required: Option<&TodoRequirements>) -> KernelInput {
         let mut row = match self.row(id) {
             Ok(Some(row)) => row,
-            // However its row went: a todo that nobody can read would be due for ever.
+            // Its row is missing; without this the todo would stay due for ever.
             Ok(None) => {
-                return KernelInput::Todos {
+                return KernelInput::TodosChanged {
                     by: Principal::Runtime,
                     changed: Vec::new(),
                     gone: vec![id.clone()],
@@ -119,22 +119,22 @@ impl FleetContext {
                 };
             }
             Err(error) => {
-                let to = TodoMove::Block(format!("it cannot be read: {error}"));
-                return KernelInput::MoveTodo { todo: id.clone(), to };
+                let to = TodoTransition::Block(format!("the todo cannot be read: {error}"));
+                return KernelInput::SetTodoState { todo: id.clone(), to };
             }
         };
         let mut author = None;
-        if let Some(demand) = demand.cloned() {
-            (row.todo.check, row.todo.expects, author) = (demand.check, demand.expects, demand.author);
+        if let Some(required) = required.cloned() {
+            (row.todo.check, row.todo.expects, author) = (required.check, required.expects, required.author);
         }
-        if let Some(brought) = self.services.result_cache.lookup(&row.todo).await {
-            self.reuse(id, brought.clone());
-            return KernelInput::MoveTodo { todo: id.clone(), to: TodoMove::Reuse(Some(brought)) };
+        if let Some(result) = self.services.result_cache.lookup(&row.todo).await {
+            self.reuse(id, result.clone());
+            return KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Reuse(Some(result)) };
         }
         self.discard_reuse(id);
         match self.worker_input(terms, &row, author).await {
             Ok(input) => input,
-            Err(reason) => KernelInput::MoveTodo { todo: id.clone(), to: TodoMove::Block(reason) },
+            Err(reason) => KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Block(reason) },
         }
     }
 
@@ -153,20 +153,20 @@ impl FleetContext {
         Ok(KernelInput::Spawn(spawn))
     }
 
-    /// What the todos brought that this one depends on.
+    /// The results of the todos that this one depends on.
     fn dependency_results(&self, todo: &Todo) -> Vec<(TodoId, String)> {
-        let brought = |id: &TodoId| Some((id.clone(), self.latest_result(&self.row(id).ok()??)?));
-        todo.depends_on.iter().filter_map(brought).collect()
+        let result = |id: &TodoId| Some((id.clone(), self.latest_result(&self.row(id).ok()??)?));
+        todo.depends_on.iter().filter_map(result).collect()
     }
 }
 
-/// Whether a refusal only says that things have changed since the last look, which the next one will show.
+/// Whether a refusal only means that the state has changed since the last snapshot; the next one will show it.
 fn is_outdated(refusal: &InputRefusal) -> bool {
     matches!(
         refusal,
-        InputRefusal::TodoHeld { .. }
+        InputRefusal::TodoClaimed { .. }
             | InputRefusal::TodoNotReady(_)
-            | InputRefusal::TodosHeld { .. }
+            | InputRefusal::ClaimLimit { .. }
             | InputRefusal::NoTodo(_)
             | InputRefusal::NoFleet
     )

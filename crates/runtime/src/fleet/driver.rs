@@ -1,4 +1,4 @@
-//! Drives a fleet: looks how things stand whenever something happened, and does what comes next.
+//! Drives a fleet: after every relevant event it takes a snapshot of the state and performs the next step.
 
 use std::sync::Arc;
 
@@ -27,18 +27,18 @@ pub(crate) struct FleetDriver {
     first_seq: u64,
     pub(super) history: PastFleet,
     pub(super) state: DriverState,
-    /// Todos that were done since the last look.
+    /// Todos that were done since the last catch-up.
     done: Vec<TodoId>,
-    /// Whether the memory knows what is to be done.
+    /// Whether the result cache knows the todos.
     pub(super) cache_seeded: bool,
-    /// Where its work is, once it was brought together.
+    /// The location of its work, once that has been collected.
     pub(super) landing: Option<WorkLocation>,
-    /// How it ends, once it was told to.
+    /// Its outcome, once it has been told to end.
     pub(super) outcome: Option<FleetOutcome>,
     closing: CancellationToken,
 }
 
-/// Why a driver cannot go on.
+/// Why a driver cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FleetDriverError {
     #[error(transparent)]
@@ -64,15 +64,15 @@ impl FleetDriverError {
 }
 
 impl From<TodoSyncError> for FleetDriverError {
-    fn from(untaken: TodoSyncError) -> FleetDriverError {
-        match untaken {
+    fn from(error: TodoSyncError) -> FleetDriverError {
+        match error {
             TodoSyncError::Store(error) => error.into(),
             TodoSyncError::Rejected(rejected) => rejected.into(),
         }
     }
 }
 
-/// Whether the fleet goes on.
+/// Whether the fleet continues.
 pub(super) enum DriverFlow {
     Continue,
     Ended(FleetOutcome),
@@ -84,21 +84,18 @@ impl FleetDriver {
         supervisor: Supervisor,
         root: TaskId,
         first_seq: u64,
-        aids: FleetServices,
+        services: FleetServices,
         closing: CancellationToken,
     ) -> Result<FleetDriver, StoreError> {
-        // From the beginning: what the fleet did under other owners is in the log.
+        // From the beginning: the log has what the fleet did under other owner processes.
         let events = context.bus.subscribe(0);
-        let bench = Arc::new(FleetContext::new(context, supervisor, root, aids)?);
-        let own = DriverState { plan_judged: false, limit: None };
-        let (past, done) = (PastFleet::default(), Vec::new());
         Ok(FleetDriver {
-            fleet: bench,
+            fleet: Arc::new(FleetContext::new(context, supervisor, root, services)?),
             events,
             first_seq,
-            history: past,
-            state: own,
-            done,
+            history: PastFleet::default(),
+            state: DriverState { plan_checked: false, limit: None },
+            done: Vec::new(),
             cache_seeded: false,
             landing: None,
             outcome: None,
@@ -106,7 +103,7 @@ impl FleetDriver {
         })
     }
 
-    /// Drives the fleet to its end and says how it ended.
+    /// Drives the fleet to its end and sends its outcome.
     pub(crate) async fn drive(mut self, ending: FleetOutcomeSender) {
         let closing = self.closing.clone();
         let outcome = tokio::select! {
@@ -120,27 +117,27 @@ impl FleetDriver {
     async fn run_steps(&mut self) -> Result<FleetOutcome, FleetDriverError> {
         loop {
             self.catch_up().await?;
-            let seen = self.take_snapshot().await?;
-            let Some(terms) = seen.terms.clone() else { return Ok(self.conclude().await) };
+            let snapshot = self.take_snapshot().await?;
+            let Some(terms) = snapshot.terms.clone() else { return Ok(self.conclude().await) };
             if self.history.closed {
                 return Ok(FleetOutcome::SessionEnded);
             }
             if self.state.limit.is_none() && self.fleet.context.deadline.is_over() {
                 self.state.limit = Some(FleetLimit::Time);
             }
-            let flow = match next_step(seen, &self.history, self.state) {
+            let flow = match next_step(snapshot, &self.history, self.state) {
                 FleetStep::Wait => self.wait().await?,
                 FleetStep::Plan => self.request_plan(&terms).await?,
-                FleetStep::Judge => self.review_plan(&terms).await?,
+                FleetStep::CheckPlan => self.review_plan(&terms).await?,
                 FleetStep::Dispatch(due) => {
                     self.fleet.dispatch(&terms, &self.history, due).await?;
-                    // What was refused because things have changed would be refused again until that is durable.
+                    // A todo refused because of a change would be refused again until the change is durable.
                     self.wait().await?
                 }
                 FleetStep::Review => self.request_review(&terms).await?,
                 FleetStep::Finish => self.finish(&terms).await?,
                 FleetStep::Halt(halt) => self.end(FleetEnd::Stopped, FleetOutcome::Halted(halt)).await?,
-                FleetStep::Over => DriverFlow::Continue,
+                FleetStep::Ended => DriverFlow::Continue,
             };
             if let DriverFlow::Ended(outcome) = flow {
                 return Ok(outcome);
@@ -150,14 +147,14 @@ impl FleetDriver {
 
     async fn take_snapshot(&self) -> Result<FleetSnapshot, InputRejection> {
         let root = self.fleet.root;
-        let look = move |kernel: &Kernel| {
-            let usual = kernel.graph().fleet().map(worker::default_agent).unwrap_or_default().to_owned();
-            FleetSnapshot::take(kernel, root, &usual)
+        let take = move |kernel: &Kernel| {
+            let default_agent = kernel.graph().fleet().map(worker::default_agent).unwrap_or_default().to_owned();
+            FleetSnapshot::take(kernel, root, &default_agent)
         };
-        self.fleet.supervisor.query(look).await
+        self.fleet.supervisor.query(take).await
     }
 
-    /// Waits until something happened that may change what comes next.
+    /// Waits for an event that may change the next step.
     async fn wait(&mut self) -> Result<DriverFlow, FleetDriverError> {
         loop {
             match self.events.next().await? {
@@ -173,16 +170,16 @@ impl FleetDriver {
         }
     }
 
-    /// Hears everything that has happened so far.
+    /// Applies all events that have happened so far.
     pub(super) async fn catch_up(&mut self) -> Result<(), FleetDriverError> {
-        while let Some(live) = self.events.next().now_or_never() {
-            match live? {
+        while let Some(message) = self.events.next().now_or_never() {
+            match message? {
                 Some(BusMessage::Event(envelope)) => self.apply_event(&envelope),
                 Some(BusMessage::Text { .. }) => {}
                 None => break,
             }
         }
-        // Until the memory knows what is to be done, what was done is only noted.
+        // The result cache cannot store results until it knows the todos.
         if !self.cache_seeded {
             self.done.clear();
         }
@@ -197,7 +194,7 @@ impl FleetDriver {
     fn apply_event(&mut self, envelope: &Envelope) {
         self.history.read(envelope, self.fleet.root);
         match &envelope.entry.event {
-            Event::TodoDone { todo, fence: None, reused: Some(brought) } => self.fleet.reuse(todo, brought.clone()),
+            Event::TodoDone { todo, fence: None, reused: Some(result) } => self.fleet.reuse(todo, result.clone()),
             Event::TodoClaimed { todo, .. } => self.fleet.discard_reuse(todo),
             _other => {}
         }
@@ -214,7 +211,7 @@ impl FleetDriver {
         }
     }
 
-    /// Whether a worker that had spent what it may had no budget of its own, but the session's.
+    /// Whether the budget that a worker has exhausted is the session's, not its own.
     fn is_out_of_budget(&self, task: TaskId) -> bool {
         let of_session = |known: &crate::roster::RosterEntry| {
             known.spec.todo.is_some() && known.spec.budget == Budget::default() || known.depth == 0
@@ -223,7 +220,7 @@ impl FleetDriver {
     }
 }
 
-/// Whether an event may change what comes next: todos move, somebody rests, or there is room for one more.
+/// Whether an event may change the next step: a todo changes, a task becomes idle, or there is room for another worker.
 fn may_change_next_step(event: &Event) -> bool {
     matches!(
         event,

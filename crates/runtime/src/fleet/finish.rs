@@ -1,4 +1,4 @@
-//! A fleet ends: its work is brought together, and what was done is kept.
+//! Ends a fleet: collects its work and stores its results.
 
 use kernel::{InputRefusal, KernelInput};
 use protocol::{FleetConfig, FleetEnd, ReusedResult, TodoStatus};
@@ -12,17 +12,17 @@ use crate::supervisor::InputRejection;
 
 impl FleetDriver {
     pub(super) async fn finish(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
-        // The look that led here may be ahead of what was heard.
+        // The snapshot that led here may be ahead of the applied events.
         self.catch_up().await?;
-        if self.unstick().await? {
+        if self.block_stuck_todos().await? {
             return Ok(DriverFlow::Continue);
         }
         let rows = self.fleet.rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
         let done: Vec<FinishedTodo> =
             rows.map(|row| FinishedTodo { work: self.work_of(&row), todo: row.todo }).collect();
-        let CollectedWork { landing, missing: short } = self.fleet.services.collector.collect(terms, &done).await;
+        let CollectedWork { landing, missing } = self.fleet.services.collector.collect(terms, &done).await;
         self.landing = Some(landing);
-        for (todo, reason) in short {
+        for (todo, reason) in missing {
             self.fleet.block(todo, reason).await?;
         }
         let open = self.fleet.supervisor.query(|kernel| OpenTodos::take(kernel).open).await?;
@@ -34,8 +34,8 @@ impl FleetDriver {
         self.end(end, outcome).await
     }
 
-    /// Blocks what could never be ready; tells whether there was any.
-    pub(super) async fn unstick(&self) -> Result<bool, InputRejection> {
+    /// Blocks todos that can never be ready; returns whether there were any.
+    pub(super) async fn block_stuck_todos(&self) -> Result<bool, InputRejection> {
         let stuck = self.fleet.supervisor.query(|kernel| OpenTodos::take(kernel).stuck).await?;
         let any = !stuck.is_empty();
         for (todo, reason) in stuck {
@@ -44,10 +44,10 @@ impl FleetDriver {
         Ok(any)
     }
 
-    /// Ends the fleet, unless somebody else did.
+    /// Ends the fleet, unless it has already been ended.
     pub(super) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<DriverFlow, FleetDriverError> {
         match self.fleet.supervisor.submit(KernelInput::EndFleet(end)).await {
-            // The next look finds it ended.
+            // The next snapshot shows that it has ended.
             Ok(_receipt) => {
                 self.outcome = Some(outcome);
                 Ok(DriverFlow::Continue)
@@ -57,22 +57,22 @@ impl FleetDriver {
         }
     }
 
-    /// The fleet is ended, by this driver or by somebody else.
+    /// Concludes a fleet that this driver or the user has ended.
     pub(super) async fn conclude(&mut self) -> FleetOutcome {
-        let usual = if self.history.isolated { WorkLocation::InCommits } else { WorkLocation::InWorkspace };
-        self.fleet.services.result_cache.finish(self.landing.unwrap_or(usual)).await;
+        let default = if self.history.isolated { WorkLocation::InCommits } else { WorkLocation::InWorkspace };
+        self.fleet.services.result_cache.finish(self.landing.unwrap_or(default)).await;
         self.outcome.take().unwrap_or(FleetOutcome::Ended(self.history.ended.unwrap_or(FleetEnd::Stopped)))
     }
 
     pub(super) async fn store_result(&self, row: &TodoRow) {
-        let brought =
+        let result =
             ReusedResult { result: self.fleet.latest_result(row).unwrap_or_default(), commit: self.work_of(row) };
-        self.fleet.services.result_cache.store(&row.todo, &brought).await;
+        self.fleet.services.result_cache.store(&row.todo, &result).await;
     }
 
     /// The commit that holds the work of a todo.
     fn work_of(&self, row: &TodoRow) -> Option<String> {
         let sealed = || self.history.sealed_commits.get(&row.task.as_deref()?.parse().ok()?).cloned();
-        self.fleet.reused_result(&row.todo.id).map_or_else(sealed, |brought| brought.commit)
+        self.fleet.reused_result(&row.todo.id).map_or_else(sealed, |reused| reused.commit)
     }
 }

@@ -1,4 +1,4 @@
-//! Todos that were done and then blocked, since their work could not be merged: it is not done again for that.
+//! Todos that were done and then blocked because their work could not be merged: the work is not done again.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use store::{SessionReader, StoreError};
 /// How many events are read at a time.
 const PAGE_EVENTS: usize = 512;
 
-/// Which todos have been done since they were last written or tried, whatever became of their work.
+/// The todos that have been done since they were last changed or tried, whether or not their work was merged.
 #[derive(Debug, Default)]
 pub(crate) struct FinishedTodos(BTreeSet<TodoId>);
 
 impl FinishedTodos {
-    /// Reads it from the log.
+    /// Reads them from the log.
     pub(crate) fn read(reader: &SessionReader, root: TaskId) -> Result<FinishedTodos, StoreError> {
         let (mut finished, mut seq) = (FinishedTodos::default(), 0);
         loop {
@@ -46,7 +46,7 @@ impl FinishedTodos {
     }
 }
 
-/// Whether it is up to them what is to be done.
+/// Whether they write the plan.
 fn is_planner(by: Principal, root: TaskId) -> bool {
     match by {
         Principal::User => true,

@@ -1,4 +1,4 @@
-//! What a fleet has done so far, as the log tells it.
+//! The history of a fleet, folded from the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,43 +6,43 @@ use protocol::{Envelope, Event, FleetConfig, FleetEnd, MailBody, Principal, Task
 
 use super::prompts;
 
-/// What a fleet has done so far.
+/// The history of a fleet.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct PastFleet {
-    /// What it is all for.
+    /// Its goal.
     pub(super) goal: String,
     /// How often the main agent was asked for a plan.
     pub(super) plan_requests: u32,
-    /// How often it was asked to mend the latest plan.
+    /// How often it was asked to fix the latest plan.
     pub(super) plan_fixes: u32,
     /// How often it was shown the outcome.
     pub(super) reviews: u32,
-    /// Whether it was asked anything since the fleet last began.
+    /// Whether it was asked anything since the fleet last started.
     pub(super) was_asked: bool,
-    /// Whether it answered when it was asked for the plan, or somebody worked by it.
+    /// Whether it has answered a request for a plan, or a worker has started.
     pub(super) planned: bool,
-    /// Whether anybody began to work since it was last asked.
+    /// Whether a worker has started since it was last asked.
     pub(super) worked: bool,
-    /// Whether workers have checkouts of their own.
+    /// Whether workers have their own checkouts.
     pub(super) isolated: bool,
-    /// How it was ended.
+    /// How it ended.
     pub(super) ended: Option<FleetEnd>,
-    /// Whether the session takes no new tasks.
+    /// Whether the session admits no new tasks.
     pub(super) closed: bool,
-    /// What must hold of each todo, as whoever plans wrote it. What a worker makes of it does not count.
+    /// The requirements of each todo, as its planner wrote them. Changes by workers do not count.
     pub(super) requirements: BTreeMap<TodoId, TodoRequirements>,
-    /// What workers or earlier runs have done. The table may be ahead of it, and people's words are only there.
+    /// Todos done by workers or earlier runs. The table may be ahead, and only it has what the user marked as done.
     pub(super) done: BTreeSet<TodoId>,
     /// The commits that hold the work of workers.
     pub(super) sealed_commits: BTreeMap<TaskId, String>,
 }
 
-/// What must hold of a todo.
+/// The requirements of a todo.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct TodoRequirements {
     pub(super) check: Option<String>,
     pub(super) expects: Option<String>,
-    /// The agent that wrote it, if it does not plan; what it could not have done itself is not done for it.
+    /// The agent that wrote it, unless it is the planner. The todo may not do more than that agent may.
     pub(super) author: Option<TaskId>,
 }
 
@@ -74,28 +74,21 @@ impl PastFleet {
         }
     }
 
-    /// A fleet begins. One that goes on with its own todos has its plan.
+    /// Starts a fleet. One that resumes with the same goal and todos keeps its plan.
     fn begin(&mut self, terms: &FleetConfig) {
-        let PastFleet {
-            goal,
-            plan_requests: plans,
-            planned,
-            done,
-            sealed_commits: sealed,
-            requirements: demands,
-            closed,
-            ..
-        } = std::mem::take(self);
-        let planned = planned && goal == terms.goal && !demands.is_empty();
-        let (isolated, plans, goal) = (terms.isolated, if planned { plans } else { 0 }, terms.goal.clone());
+        let PastFleet { goal, plan_requests, planned, done, sealed_commits, requirements, closed, .. } =
+            std::mem::take(self);
+        let planned = planned && goal == terms.goal && !requirements.is_empty();
+        let plan_requests = if planned { plan_requests } else { 0 };
+        let (isolated, goal) = (terms.isolated, terms.goal.clone());
         *self = PastFleet {
             goal,
-            plan_requests: plans,
+            plan_requests,
             planned,
             isolated,
             done,
-            sealed_commits: sealed,
-            requirements: demands,
+            sealed_commits,
+            requirements,
             closed,
             ..PastFleet::default()
         };
@@ -111,8 +104,8 @@ impl PastFleet {
         }
         for todo in changed {
             if author.is_none() || !self.requirements.contains_key(&todo.id) {
-                let demand = TodoRequirements { check: todo.check.clone(), expects: todo.expects.clone(), author };
-                self.requirements.insert(todo.id.clone(), demand);
+                let required = TodoRequirements { check: todo.check.clone(), expects: todo.expects.clone(), author };
+                self.requirements.insert(todo.id.clone(), required);
             }
         }
     }
@@ -146,7 +139,7 @@ mod tests {
         past.read(&Envelope { v: 1, seq: 1, session, entry }, root);
     }
 
-    /// What is known of a fleet that begins again after its main agent's answer to the first one ended like this.
+    /// The history of a fleet that starts again after the main agent's first answer ended with this outcome.
     fn begun_again(outcome: TaskOutcome) -> PastFleet {
         let terms = || {
             let terms = serde_json::json!({ "goal": "all", "retries": 0, "rounds": 0, "isolated": false });

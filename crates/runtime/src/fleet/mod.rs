@@ -1,8 +1,8 @@
 //! The engine-driven fleet: the model plans, and the runtime works through the plan.
 //!
-//! The kernel says which todos are due, who holds one and what becomes of it; this asks the main agent for a plan, starts
-//! a worker for each due todo, shows the main agent the outcome, and ends. How far it is, is in the log and nowhere else,
-//! so a new owner goes on where the last one stopped.
+//! The kernel decides which todos are due, who claims them and how they end. This module asks the main agent for a
+//! plan, starts a worker for each due todo, shows the main agent the outcome, and ends the fleet. Progress is only in
+//! the log, so a new owner process continues where the last one stopped.
 
 mod context;
 mod driver;

@@ -1,4 +1,4 @@
-//! Whether a plan can be worked by.
+//! Checks whether a fleet can use a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::agent::SessionContext;
 use crate::compact::one_line;
 use crate::expectations;
 
-/// Most bytes of a title, and of an id in words.
+/// Maximum bytes of a title, and of an id.
 const MAX_TITLE_BYTES: usize = 1_000;
 const MAX_ID_BYTES: usize = 200;
 
-/// What is wrong with the todos that are still to be done, in words for whoever wrote them.
+/// The problems of the pending todos, described for their author.
 pub(super) async fn problems(
     context: &Arc<SessionContext>,
     root: TaskId,
@@ -28,9 +28,10 @@ pub(super) async fn problems(
     for todo in todos.iter().filter(|todo| todo.status == TodoStatus::Pending) {
         let mut found = todo_problems(context, terms, todo);
         found.extend(
-            todo.depends_on.iter().find(|above| !known.contains(above)).map(|above| {
-                format!("it depends on `{}`, and there is no such todo", one_line(&above.0, MAX_ID_BYTES))
-            }),
+            todo.depends_on
+                .iter()
+                .find(|above| !known.contains(above))
+                .map(|above| format!("it depends on `{}`, which does not exist", one_line(&above.0, MAX_ID_BYTES))),
         );
         if let Some(check) = todo.check.as_deref() {
             if !judged.contains_key(check) {
@@ -38,7 +39,7 @@ pub(super) async fn problems(
             }
             found.extend(judged.get(check).and_then(|verdict| verdict.clone().err()));
         }
-        problems.extend(found.into_iter().map(|words| format!("{}: {words}", one_line(&todo.id.0, MAX_ID_BYTES))));
+        problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", one_line(&todo.id.0, MAX_ID_BYTES))));
     }
     problems
 }
@@ -49,21 +50,21 @@ fn todo_problems(context: &SessionContext, terms: &FleetConfig, todo: &Todo) -> 
         found.push(format!("its id must have 1 to {MAX_ID_BYTES} bytes"));
     }
     if todo.title.trim().is_empty() || todo.title.len() > MAX_TITLE_BYTES {
-        found.push(format!("its title must have 1 to {MAX_TITLE_BYTES} bytes; the rest belongs into the description"));
+        found.push(format!("its title must have 1 to {MAX_TITLE_BYTES} bytes; move the rest to the description"));
     }
     match worker::worker_agent(context, terms, todo) {
         Ok(agent) => {
             found.extend(crate::definition::definition_of(agent).err());
             found.extend(context.model_for(agent, todo.model.as_deref()).err().map(|error| error.to_string()));
         }
-        Err(words) => found.push(words),
+        Err(problem) => found.push(problem),
     }
     found.extend(expectations::compile_patterns(&todo.files).err());
     found.extend(worker::worker_expectations(todo).err());
     found
 }
 
-/// Refuses a plan that somebody brings, if it cannot be worked by.
+/// Refuses a plan from the user or a client, if the fleet cannot use it.
 pub(crate) async fn check_plan(
     context: &Arc<SessionContext>,
     root: TaskId,
@@ -71,10 +72,10 @@ pub(crate) async fn check_plan(
     todos: &[Todo],
 ) -> Result<(), FleetError> {
     let mut problems = problems(context, root, terms, todos).await;
-    // Whoever wrote the file need not be who works by it.
+    // The author of the file need not be the user who runs it.
     if let (Some(check), Some(_file)) = (&terms.check, &terms.plan) {
         problems.extend(
-            worker::check_permitted(context, root, check).await.err().map(|words| format!("the fleet: {words}")),
+            worker::check_permitted(context, root, check).await.err().map(|problem| format!("the fleet: {problem}")),
         );
     }
     let mut ids = BTreeSet::new();

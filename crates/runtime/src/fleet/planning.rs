@@ -1,4 +1,4 @@
-//! What the main agent is asked: a plan, a better one, and a look at what came of it.
+//! The requests to the main agent: for a plan, for a better one, and for a review of the outcome.
 
 use kernel::{InputRefusal, KernelInput, NewMail};
 use protocol::api::{SendParams, SessionCommand};
@@ -11,7 +11,7 @@ use super::{FleetLimit, FleetOutcome, plan_check, prompts, worker};
 use crate::supervisor::InputRejection;
 use crate::{commands, hooks};
 
-/// How often the main agent may mend one plan.
+/// How often the main agent may fix a plan.
 const MAX_PLAN_FIXES: u32 = 2;
 
 impl FleetDriver {
@@ -27,27 +27,27 @@ impl FleetDriver {
             Err(rejected) => return Err(rejected.into()),
         };
         supervisor.submit(commands::input_of(SessionCommand::Send(message), *root)).await?;
-        // Whatever hooks made of the words: it is not asked again.
+        // Even if hooks changed the prompt beyond recognition, it is not sent again.
         self.history.plan_requests += 1;
         self.history.was_asked = true;
-        self.state.plan_judged = false;
+        self.state.plan_checked = false;
         Ok(DriverFlow::Continue)
     }
 
-    /// Looks at the plan that the main agent left; sends it back as often as it may be mended.
+    /// Checks the main agent's plan; sends it back while it may still be fixed.
     pub(super) async fn review_plan(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
         self.fleet.context.todos.sync().await?;
-        self.state.plan_judged = true;
+        self.state.plan_checked = true;
         let first = self.history.reviews == 0;
         let asked = self.history.plan_requests + self.history.reviews > 0 && !self.history.worked;
-        // How it ended before this fleet began says nothing of it.
-        if let Some(words) = self.root_failed().filter(|_| asked && self.history.was_asked) {
-            // One who cannot look at the result has changed nothing, so the fleet ends as it is.
-            return if first { self.end_unplanned(words).await } else { Ok(DriverFlow::Continue) };
+        // An ending from before this fleet started does not count.
+        if let Some(reason) = self.root_failure().filter(|_| asked && self.history.was_asked) {
+            // A failed review has changed nothing, so the fleet ends as it is.
+            return if first { self.end_unplanned(reason).await } else { Ok(DriverFlow::Continue) };
         }
         let rows = self.fleet.rows()?;
         let todos: Vec<Todo> = rows.iter().map(|row| row.todo.clone()).collect();
-        // A plan that a person wrote was looked at before the fleet began.
+        // A plan from the user was checked before the fleet started.
         if asked && let Some(flow) = self.send_back(terms, &todos, first).await? {
             return Ok(flow);
         }
@@ -57,7 +57,7 @@ impl FleetDriver {
         Ok(DriverFlow::Continue)
     }
 
-    /// Tells the memory what is to be done, and what other owners have done of it.
+    /// Gives the result cache all todos, and the results of those that earlier owner processes have finished.
     async fn seed_cache(&mut self, rows: &[TodoRow], todos: &[Todo]) {
         self.cache_seeded = true;
         self.fleet.services.result_cache.begin(todos).await;
@@ -67,7 +67,7 @@ impl FleetDriver {
         }
     }
 
-    /// Sends a plan back that cannot be worked by; nothing when it can, or when its bad parts only block themselves.
+    /// Sends an unusable plan back. Returns `None` if it is usable, or if its bad todos will only block themselves.
     async fn send_back(
         &mut self,
         terms: &FleetConfig,
@@ -80,7 +80,7 @@ impl FleetDriver {
         }
         if self.history.plan_fixes < MAX_PLAN_FIXES {
             self.message_root(prompts::fix_plan_prompt(&problems)).await?;
-            self.state.plan_judged = false;
+            self.state.plan_checked = false;
             return Ok(Some(DriverFlow::Continue));
         }
         if first {
@@ -100,8 +100,8 @@ impl FleetDriver {
         Ok(problems)
     }
 
-    /// Why the main agent did not do what it was asked, if it did not.
-    fn root_failed(&self) -> Option<String> {
+    /// Why the main agent failed, if it did.
+    fn root_failure(&self) -> Option<String> {
         let last =
             |known: &crate::roster::RosterEntry| known.endings.last_key_value().map(|(_, end)| end.outcome.clone());
         match self.fleet.context.roster.with_task(self.fleet.root, last).flatten()? {
@@ -112,19 +112,19 @@ impl FleetDriver {
     }
 
     pub(super) async fn request_review(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
-        if self.unstick().await? {
+        if self.block_stuck_todos().await? {
             return Ok(DriverFlow::Continue);
         }
         let rows = self.fleet.rows()?;
-        let told: Vec<prompts::TodoResultRow> = rows
+        let results: Vec<prompts::TodoResultRow> = rows
             .into_iter()
             .map(|row| {
-                let said = self.fleet.latest_result(&row);
-                (row, said)
+                let result = self.fleet.latest_result(&row);
+                (row, result)
             })
             .collect();
-        self.message_root(prompts::review_prompt(&terms.goal, &told)).await?;
-        self.state.plan_judged = false;
+        self.message_root(prompts::review_prompt(&terms.goal, &results)).await?;
+        self.state.plan_checked = false;
         Ok(DriverFlow::Continue)
     }
 
@@ -139,8 +139,8 @@ impl FleetDriver {
 
     async fn message_root(&self, text: String) -> Result<(), InputRejection> {
         let to = self.fleet.root;
-        let letter =
+        let mail =
             NewMail { to, from: Principal::Runtime, delivery: MailDelivery::FollowUp, body: MailBody::text(text) };
-        self.fleet.supervisor.submit(KernelInput::Send(letter)).await.map(|_receipt| ())
+        self.fleet.supervisor.submit(KernelInput::Send(mail)).await.map(|_receipt| ())
     }
 }

@@ -1,4 +1,4 @@
-//! What a fleet asks of others: what was done before, where workers work, and what becomes of their work.
+//! The services that a fleet uses: the result cache, the workspaces of its workers, and the collection of their work.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use tools::BoxFuture;
 use crate::Session;
 use crate::result_cache::{CacheLookup, FleetResultCache, WorkLocation};
 
-/// What was done before and need not be done again.
+/// Results of todos that need not be done again.
 pub trait TodoResultCache: Send + Sync + fmt::Debug {
-    /// The fleet is about to work through these todos.
+    /// Called before the fleet works through these todos.
     fn begin<'a>(&'a self, _todos: &'a [Todo]) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 
-    /// What this todo brought, if it need not be done again. It is ready, and asked about once.
+    /// Returns the result of this todo, if it need not be done again. Called once, when the todo is ready.
     fn lookup<'a>(&'a self, _todo: &'a Todo) -> BoxFuture<'a, Option<ReusedResult>> {
         Box::pin(async { None })
     }
 
-    /// The todo is done and brought this. A new owner tells of those that were done before it came.
-    fn store<'a>(&'a self, _todo: &'a Todo, _brought: &'a ReusedResult) -> BoxFuture<'a, ()> {
+    /// Stores the result of a finished todo. A new owner process also stores those that were finished before.
+    fn store<'a>(&'a self, _todo: &'a Todo, _result: &'a ReusedResult) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 
-    /// The fleet has done what it can, or was stopped; its work is there.
+    /// Called when the fleet has ended; its work is at this location.
     fn finish(&self, _landing: WorkLocation) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
@@ -46,8 +46,8 @@ impl TodoResultCache for FleetResultCache {
         })
     }
 
-    fn store<'a>(&'a self, todo: &'a Todo, brought: &'a ReusedResult) -> BoxFuture<'a, ()> {
-        Box::pin(FleetResultCache::store(self, todo, &brought.result, brought.commit.as_deref()))
+    fn store<'a>(&'a self, todo: &'a Todo, result: &'a ReusedResult) -> BoxFuture<'a, ()> {
+        Box::pin(FleetResultCache::store(self, todo, &result.result, result.commit.as_deref()))
     }
 
     fn finish(&self, landing: WorkLocation) -> BoxFuture<'_, ()> {
@@ -55,10 +55,10 @@ impl TodoResultCache for FleetResultCache {
     }
 }
 
-/// Where workers work.
+/// Provides the workspaces of workers.
 pub trait WorkspaceProvider: Send + Sync + fmt::Debug {
-    /// The place of the worker that does this todo; the session's own folder when there is none. Says in words why it
-    /// cannot have the one it needs.
+    /// The workspace of this todo's worker; `None` for the session's folder. The error says why it cannot have the one
+    /// that it needs.
     fn workspace_for<'a>(
         &'a self,
         terms: &'a FleetConfig,
@@ -69,9 +69,9 @@ pub trait WorkspaceProvider: Send + Sync + fmt::Debug {
     }
 }
 
-/// What becomes of the work when everything is done that could be.
+/// Collects the work when the fleet has done what it could.
 pub trait Collector: Send + Sync + fmt::Debug {
-    /// Brings the work of these todos together; they come in the order that they were written.
+    /// Collects the work of these todos, which are in the order in which they were added.
     fn collect<'a>(&'a self, _terms: &'a FleetConfig, _done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
         Box::pin(async { CollectedWork::in_place() })
     }
@@ -82,16 +82,16 @@ pub trait Collector: Send + Sync + fmt::Debug {
 pub struct FinishedTodo {
     /// The todo.
     pub todo: Todo,
-    /// The commit that holds its work, if it was done in a checkout of its own.
+    /// The commit that holds its work, if it was done in its own checkout.
     pub work: Option<String>,
 }
 
-/// What became of the work.
+/// The collected work of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectedWork {
-    /// Where it is.
+    /// Its location.
     pub landing: WorkLocation,
-    /// The todos whose work is not there, each with why.
+    /// The todos whose work is missing, each with the reason.
     pub missing: Vec<(TodoId, String)>,
 }
 
@@ -102,19 +102,19 @@ impl CollectedWork {
     }
 }
 
-/// What a fleet is helped by.
+/// The services that a fleet uses.
 #[derive(Debug, Clone)]
 pub struct FleetServices {
-    /// What was done before.
+    /// The result cache.
     pub result_cache: Arc<dyn TodoResultCache>,
-    /// Where workers work.
+    /// Provides the workspaces of workers.
     pub workspaces: Arc<dyn WorkspaceProvider>,
-    /// What becomes of their work.
+    /// Collects their work.
     pub collector: Arc<dyn Collector>,
 }
 
 impl FleetServices {
-    /// Nothing is remembered; the session places workers and merges what they bring.
+    /// Services without a result cache, in which the session places workers and merges their work.
     pub fn merged_by(session: &Session) -> FleetServices {
         FleetServices { workspaces: session.merger(), collector: session.merger(), ..FleetServices::default() }
     }
@@ -130,7 +130,7 @@ impl Default for FleetServices {
     }
 }
 
-/// Nothing is remembered, places are as the terms say, and work stays where it was done.
+/// No result cache, workspaces by the fleet's settings, and work stays where it was done.
 #[derive(Debug)]
 struct DefaultFleetServices;
 

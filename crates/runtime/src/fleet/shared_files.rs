@@ -1,5 +1,5 @@
-//! Files that several todos name although they do not wait for each other: what each makes of such a file may not fit what
-//! the others make of it. It is told before anybody works.
+//! Files that several independent todos name: their changes to such a file may conflict. The user is warned before work
+//! starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,20 +8,20 @@ use serde::Serialize;
 
 use crate::result_cache::GlobIndex;
 
-/// Most files that one line names.
+/// Maximum number of files named in one line.
 const MAX_NAMED_FILES: usize = 3;
 
-/// Most todos whose dependencies are looked at together, and most of one file: a bit for each of every todo is kept.
+/// Maximum number of todos compared at once, and of todos that share one file: each todo needs one bit per column.
 const MAX_COLUMNS: usize = 4_096;
 
-/// What a todo says of itself: the files that it names, and what it waits for.
+/// The files and dependencies of a todo.
 #[derive(Debug, Clone, Copy)]
 pub struct TodoFiles<'a> {
     /// Its id.
     pub id: &'a TodoId,
     /// Its files, as paths, folders and patterns.
     pub files: &'a [String],
-    /// What it waits for.
+    /// The todos that it waits for.
     pub depends_on: &'a [TodoId],
 }
 
@@ -41,7 +41,7 @@ pub struct SharedFiles {
 }
 
 impl SharedFiles {
-    /// All todos that share files, told together where they share the same ones.
+    /// Finds all todos that share files, grouped by the files that they share.
     pub fn find(todos: &[TodoFiles<'_>]) -> Vec<SharedFiles> {
         let groups: Vec<(String, Vec<usize>)> =
             group_by_file(todos).into_iter().filter(|(_, all)| all.len() > 1).collect();
@@ -62,14 +62,14 @@ impl SharedFiles {
             chunk.push((file, all));
         }
         graph.dependencies_among(members).collect_shared(chunk, &mut found);
-        let told = |(numbers, files): (Vec<usize>, Vec<String>)| SharedFiles {
+        let shared = |(numbers, files): (Vec<usize>, Vec<String>)| SharedFiles {
             todos: numbers.into_iter().map(|n| todos[n].id.clone()).collect(),
             files,
         };
-        found.into_iter().map(told).collect()
+        found.into_iter().map(shared).collect()
     }
 
-    /// In words for people.
+    /// A description for the user.
     pub fn describe(&self) -> String {
         let files = joined_list(&self.files);
         match &self.todos[..] {
@@ -88,7 +88,7 @@ fn joined_list(names: &[String]) -> String {
     first.join(", ")
 }
 
-/// For each path, folder and pattern that is named, the todos whose files it is among.
+/// The todos of each named path, folder and pattern.
 fn group_by_file(todos: &[TodoFiles<'_>]) -> BTreeMap<String, Vec<usize>> {
     let mut places: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     let mut patterns: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
@@ -117,10 +117,10 @@ fn group_by_file(todos: &[TodoFiles<'_>]) -> BTreeMap<String, Vec<usize>> {
     groups
 }
 
-/// What waits for what, by number.
+/// The dependencies between todos, by number.
 struct SharedFileGraph {
     direct: Vec<BTreeSet<usize>>,
-    /// Each after everything that it waits for; those in a circle are left out.
+    /// Each todo after all that it waits for; those in a cycle are left out.
     order: Vec<usize>,
 }
 
@@ -167,7 +167,7 @@ impl SharedFileGraph {
     }
 }
 
-/// For each todo, which of some others it waits for, as bits.
+/// A bit per todo and column: whether the todo waits for that column's todo.
 struct DependencyMatrix {
     columns: Vec<usize>,
     words_per_row: usize,
@@ -175,7 +175,7 @@ struct DependencyMatrix {
 }
 
 impl DependencyMatrix {
-    /// Notes each file with the todos that may change it at the same time, if there are any.
+    /// Adds each file with the todos that may change it at the same time, if there are any.
     fn collect_shared(&self, groups: Vec<(String, Vec<usize>)>, found: &mut BTreeMap<Vec<usize>, Vec<String>>) {
         for (file, all) in groups {
             let free = self.independent(&all);
@@ -185,12 +185,12 @@ impl DependencyMatrix {
         }
     }
 
-    /// Those of a group for which there is another in it, and neither waits for the other.
+    /// The todos of a group that are independent of at least one other todo in it.
     fn independent(&self, group: &[usize]) -> Vec<usize> {
         let column = |n: &usize| self.columns.binary_search(n).unwrap_or_default();
         let mut mask = vec![0_u64; self.words_per_row];
         group.iter().map(column).for_each(|column| mask[column / 64] |= 1 << (column % 64));
-        // With how many of the group each is in a row.
+        // For each todo, the number of todos in the group that wait for it or that it waits for.
         let mut linked = vec![0_usize; self.columns.len()];
         for lower in group {
             for (word, of_group) in mask.iter().enumerate() {

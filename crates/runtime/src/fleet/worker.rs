@@ -1,4 +1,4 @@
-//! A worker for a todo: what it is, what it is told, and what is expected of it.
+//! The worker of a todo: its definition, its expectations and its permissions.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use store::TodoRow;
 use crate::agent::SessionContext;
 use crate::{definition, expectations, permission_check};
 
-/// The type of agent that does what names none.
+/// The agent type of todos that name none, unless the fleet sets one.
 const DEFAULT_AGENT: &str = "general-purpose";
 
-/// Most bytes of a description.
+/// Maximum bytes of a description.
 const MAX_DESCRIPTION_BYTES: usize = 200;
 
-/// The type of agent that does todos which name none.
+/// The agent type of todos that name none.
 pub(super) fn default_agent(terms: &FleetConfig) -> &str {
     terms.agent.as_deref().unwrap_or(DEFAULT_AGENT)
 }
 
-/// The definition that a todo's worker has; says in words why there is none.
+/// The definition of a todo's worker, or the reason why there is none.
 pub(super) fn worker_agent<'a>(
     context: &'a SessionContext,
     terms: &FleetConfig,
@@ -37,7 +37,7 @@ pub(super) fn worker_agent<'a>(
     })
 }
 
-/// What is expected of a todo's worker; says in words why it could never be looked at.
+/// The expectations of a todo's worker, or the reason why they can never be checked.
 pub(super) fn worker_expectations(todo: &Todo) -> Result<Option<Expectations>, String> {
     let schema = todo.expects.as_deref().map(serde_json::from_str).transpose();
     let schema = schema.map_err(|error| format!("`expects` is not JSON: {error}"))?;
@@ -46,8 +46,8 @@ pub(super) fn worker_expectations(todo: &Todo) -> Result<Option<Expectations>, S
     Ok((expected != Expectations::default()).then_some(expected))
 }
 
-/// Says in words why a command may not be run to see whether a todo is done. Nobody is asked about it: it was written
-/// long before it runs.
+/// Checks whether a command may run as a todo's check; the error says why not. The user is not asked, since it runs
+/// long after it was written.
 pub(crate) async fn check_permitted(context: &Arc<SessionContext>, root: TaskId, command: &str) -> Result<(), String> {
     let (prepared, site) = (context.prepared_agent(root)?, context.task_workspace(root)?);
     let verdict = permission_check::judge_command(context, &prepared, &site, "task", command).await;
@@ -60,7 +60,8 @@ pub(crate) async fn check_permitted(context: &Arc<SessionContext>, root: TaskId,
     Err(format!("its check `{shown}` is not permitted: {}{}", verdict.reason(), remedy.unwrap_or_default()))
 }
 
-/// Says in words why a todo that an agent wrote, which does not plan, asks for more than that agent may do itself.
+/// Checks that a todo written by an agent other than the planner asks for nothing that this agent may not do itself;
+/// the error says why not.
 pub(super) async fn check_author_rights(
     context: &Arc<SessionContext>,
     (root, author): (TaskId, TaskId),
@@ -72,11 +73,12 @@ pub(super) async fn check_author_rights(
     let mode = |modes: [Option<PermissionMode>; 2]| {
         modes.into_iter().flatten().reduce(|one, other| if other.is_narrower(one) { other } else { one })
     };
-    let given = mode([context.roster.mode(root), wanted.permission]);
-    let is_wider = context.roster.mode(author).is_some_and(|own| given.is_none_or(|given| own.is_narrower(given)));
+    let granted = mode([context.roster.mode(root), wanted.permission]);
+    let is_wider =
+        context.roster.mode(author).is_some_and(|own| granted.is_none_or(|granted| own.is_narrower(granted)));
     if is_wider || own != name && !prepared.definition.spawns.permits(name) {
         return Err(format!(
-            "a `{own}` agent wrote it, which may not start `{name}`; the main agent can write it anew"
+            "a `{own}` agent wrote this todo, but may not start `{name}`; the main agent can write it again"
         ));
     }
     let Some(check) = &todo.check else { return Ok(()) };
@@ -86,7 +88,7 @@ pub(super) async fn check_author_rights(
         return Ok(());
     }
     let (shown, why) = (Clip::new(check, 200), verdict.reason());
-    Err(format!("a `{own}` agent wrote its check `{shown}`, which may not run that: {why}"))
+    Err(format!("a `{own}` agent wrote the check `{shown}`, but may not run it: {why}"))
 }
 
 /// The task that does a todo.
@@ -109,7 +111,7 @@ pub(super) async fn worker_spawn(
         parent: Some(root),
         description: Clip::new(todo.title.trim(), MAX_DESCRIPTION_BYTES).into_string(),
         mode: TaskMode::Background,
-        // Nobody would ever wake it.
+        // No message would ever wake it.
         on_complete: CompletionPolicy::Finish,
         definition: Some(definition.id.clone()),
         model: Some(model),

@@ -1,4 +1,4 @@
-//! Where runs come to ask.
+//! The interface of the governor for runs.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
@@ -15,31 +15,31 @@ use super::day_budget::{DayShare, DayShareError};
 use super::permit::ModelPermit;
 use super::worker::{GovernorMessage, GovernorWorker};
 
-/// How long the end of a session waits for its last words to be written.
+/// How long the end of a session waits for its last messages to be written.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(2);
 
-/// Stands in front of every provider. Dropping it writes what was told.
+/// The gate in front of every provider. Dropping it writes all pending messages.
 #[derive(Debug)]
 pub(crate) struct Governor {
     home: Home,
     clock: Arc<dyn Clock>,
-    /// The thread, once there is one; none when it could not be started.
+    /// The thread, once it is needed; `None` if it could not be started.
     thread: OnceLock<Option<GovernorThread>>,
 }
 
-/// A thread and the way to it.
+/// The thread and the sender to it.
 #[derive(Debug)]
 struct GovernorThread {
     messages: Sender<GovernorMessage>,
     handle: JoinHandle<()>,
 }
 
-/// What the governor says to somebody who wants to ask.
+/// The governor's reply to a run that wants to send a request.
 #[derive(Debug)]
 pub(crate) enum RequestAdmission {
-    /// Ask now, and say how it went.
+    /// Send the request now, and report its outcome.
     Admitted(ModelPermit),
-    /// A quota is used up until this moment.
+    /// A quota is used up until this time.
     Park(Timestamp),
 }
 
@@ -49,36 +49,36 @@ impl Governor {
         Governor { home, clock, thread: OnceLock::new() }
     }
 
-    /// Waits for the right to ask. Dropping the future gives the place in the line up.
+    /// Waits for a permit. Dropping the future leaves the queue.
     pub(crate) async fn admit(&self, facts: &ModelFacts) -> RequestAdmission {
         let Some(key) = &facts.bucket else { return RequestAdmission::Admitted(ModelPermit::free()) };
-        let Some(notes) = self.worker_sender() else { return RequestAdmission::Admitted(ModelPermit::free()) };
+        let Some(messages) = self.worker_sender() else { return RequestAdmission::Admitted(ModelPermit::free()) };
         let (reply, answer) = oneshot::channel();
         let waiter = Waiter { max_concurrent: facts.max_concurrent_requests, reply };
-        // A thread that is gone keeps nobody from working.
-        let _gone = notes.send(GovernorMessage::Request { key: Arc::from(key.as_str()), waiter });
+        // If the thread is gone, requests are not governed.
+        let _gone = messages.send(GovernorMessage::Request { key: Arc::from(key.as_str()), waiter });
         answer.await.unwrap_or_else(|_gone| RequestAdmission::Admitted(ModelPermit::free()))
     }
 
-    /// A question's share of a day that nobody limits.
+    /// A request's share of a day without a limit.
     pub(crate) fn unlimited_share(&self) -> DayShare {
         DayShare::unlimited(self.worker_sender())
     }
 
-    /// Waits for a question's share of what may be spent in a day.
+    /// Waits for a request's share of the daily budget.
     pub(crate) async fn share_of_day(&self, micros: u64, limit: u64) -> Result<DayShare, DayShareError> {
         DayShare::reserve_within(self.worker_sender(), micros, limit).await
     }
 
     fn worker_sender(&self) -> Option<&Sender<GovernorMessage>> {
         let start = || {
-            let (notes, inbox) = mpsc::channel();
-            let keeper = GovernorWorker::new(self.home.clone(), Arc::clone(&self.clock), notes.clone());
-            let thread = thread::Builder::new().name("governor".into()).spawn(move || keeper.run(&inbox));
+            let (messages, inbox) = mpsc::channel();
+            let worker = GovernorWorker::new(self.home.clone(), Arc::clone(&self.clock), messages.clone());
+            let thread = thread::Builder::new().name("governor".into()).spawn(move || worker.run(&inbox));
             if let Err(error) = &thread {
-                tracing::warn!(%error, "requests are not governed, since no thread could be started");
+                tracing::warn!(%error, "requests are not governed because the thread could not be started");
             }
-            thread.ok().map(|handle| GovernorThread { messages: notes, handle })
+            thread.ok().map(|handle| GovernorThread { messages, handle })
         };
         self.thread.get_or_init(start).as_ref().map(|thread| &thread.messages)
     }
@@ -86,10 +86,10 @@ impl Governor {
 
 impl Drop for Governor {
     fn drop(&mut self) {
-        let Some(Some(GovernorThread { messages: notes, handle })) = self.thread.take() else { return };
+        let Some(Some(GovernorThread { messages, handle })) = self.thread.take() else { return };
         let (done, ended) = mpsc::channel();
-        let in_time = notes.send(GovernorMessage::End(done)).is_ok() && ended.recv_timeout(SHUTDOWN_WAIT).is_ok();
-        // A disk that hangs holds nobody up: the others drop from a bucket whoever is gone.
+        let in_time = messages.send(GovernorMessage::End(done)).is_ok() && ended.recv_timeout(SHUTDOWN_WAIT).is_ok();
+        // Do not wait for a disk that hangs: other processes remove dead holders from the buckets.
         if in_time {
             let _panicked = handle.join();
         }

@@ -1,4 +1,4 @@
-//! Everybody in this process who waits for one bucket, first come first.
+//! The requests of this process that wait for one bucket, in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,43 +12,43 @@ use tokio::sync::oneshot;
 use super::admission::RequestAdmission;
 use super::worker::PermitUpdate;
 
-/// How often it is looked whether those who hold places still live.
-const ROLL_CALL_INTERVAL: Duration = Duration::from_secs(2);
+/// How often to check whether the processes that hold permits are alive.
+const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Somebody who waits.
+/// A waiting request.
 #[derive(Debug)]
 pub(super) struct Waiter {
-    /// How many requests its server takes at once.
+    /// How many requests its server accepts at once.
     pub(super) max_concurrent: Option<u32>,
     pub(super) reply: oneshot::Sender<RequestAdmission>,
 }
 
-/// One bucket's affairs in this process.
+/// The queue of one bucket in this process.
 #[derive(Debug)]
 pub(super) struct BucketQueue {
     pub(super) key: Arc<str>,
     pub(super) waiting: VecDeque<Waiter>,
-    /// What was told and is not written yet.
+    /// Updates that are not written yet.
     pub(super) updates: Vec<(bucket::RequestPermit, PermitUpdate)>,
-    /// Whether somebody came or left since the bucket was last changed.
+    /// Whether the queue or its updates changed since the bucket was last written.
     pub(super) changed: bool,
-    /// When to look again.
-    pub(super) next_look: Option<Instant>,
-    last_roll_call: Option<Instant>,
+    /// When to check again.
+    pub(super) next_check_at: Option<Instant>,
+    last_liveness_check: Option<Instant>,
 }
 
-/// What was decided in one change.
+/// The decisions of one change.
 #[derive(Debug, Default)]
 pub(super) struct QueueDecision {
-    /// Who may go, in order, and whether it is a probe.
+    /// The admitted requests in order, and whether each is a probe.
     pub(super) admitted: Vec<(bucket::RequestPermit, bool)>,
-    /// What everybody after them is told.
+    /// The verdict for all requests after them.
     pub(super) others: Option<QueueVerdict>,
-    /// Until when the bucket has just been closed.
+    /// Until when this change has closed the bucket.
     pub(super) closed: Option<Timestamp>,
 }
 
-/// What those are told who may not go.
+/// The verdict for requests that are not admitted.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum QueueVerdict {
     Wait(Timestamp),
@@ -62,28 +62,28 @@ impl BucketQueue {
             waiting: VecDeque::new(),
             updates: Vec::new(),
             changed: false,
-            next_look: None,
-            last_roll_call: None,
+            next_check_at: None,
+            last_liveness_check: None,
         }
     }
 
-    /// Drops those who no longer wait.
+    /// Drops requests that no longer wait.
     pub(super) fn tidy(&mut self) {
         let before = self.waiting.len();
         self.waiting.retain(|waiter| !waiter.reply.is_closed());
         self.changed |= self.waiting.len() != before;
     }
 
-    /// Whether it is time to see who still lives.
-    pub(super) fn is_roll_call_due(&mut self) -> bool {
-        let due = self.last_roll_call.is_none_or(|called| called.elapsed() >= ROLL_CALL_INTERVAL);
+    /// Whether it is time to check which processes are alive.
+    pub(super) fn is_liveness_check_due(&mut self) -> bool {
+        let due = self.last_liveness_check.is_none_or(|called| called.elapsed() >= LIVENESS_CHECK_INTERVAL);
         if due {
-            self.last_roll_call = Some(Instant::now());
+            self.last_liveness_check = Some(Instant::now());
         }
         due
     }
 
-    /// Decides on everything that waits: first what was told, then who may go.
+    /// Applies the updates, then admits waiting requests.
     pub(super) fn decide(
         &self,
         bucket: &mut RateBucket,
@@ -92,10 +92,10 @@ impl BucketQueue {
         dice: f64,
     ) -> QueueDecision {
         let open = bucket.closed_until().is_none();
-        for (permit, word) in &self.updates {
-            match word {
+        for (permit, update) in &self.updates {
+            match update {
                 PermitUpdate::AnswerBegan => bucket.note_answering(now, *permit),
-                PermitUpdate::Returned(news) => bucket.settle(now, own, *permit, *news, dice),
+                PermitUpdate::Returned(outcome) => bucket.settle(now, own, *permit, *outcome, dice),
             }
         }
         let mut decided = QueueDecision { closed: bucket.closed_until().filter(|_| open), ..QueueDecision::default() };

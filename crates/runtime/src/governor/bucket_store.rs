@@ -1,4 +1,4 @@
-//! Where buckets are kept: shared in `bosun.db`, or by this process alone when that file cannot be used.
+//! Storage of buckets: shared in `bosun.db`, or in this process alone if that file cannot be used.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use kernel::day::{Day, DayLedger};
 use protocol::Timestamp;
 use store::{BucketStore, StoreError};
 
-/// Where buckets are kept.
+/// Storage of buckets.
 #[derive(Debug)]
 pub(super) struct BucketBackend {
     shared: Option<BucketStore>,
-    /// The buckets as last seen; the truth when nothing is shared.
+    /// The buckets as last read; authoritative when nothing is shared.
     known: HashMap<Arc<str>, RateBucket>,
 }
 
@@ -22,14 +22,14 @@ impl BucketBackend {
     /// Opens the shared buckets.
     pub(super) fn open(home: &Home, now: Timestamp) -> BucketBackend {
         let shared = BucketStore::open(home).inspect_err(warn_unshared).ok();
-        let shelf = BucketBackend { shared, known: HashMap::new() };
-        if let Err(error) = shelf.restore_day(home, Day::of(now)) {
-            tracing::warn!(error, "what was spent today before bosun.db was made again is not counted");
+        let backend = BucketBackend { shared, known: HashMap::new() };
+        if let Err(error) = backend.restore_day(home, Day::of(now)) {
+            tracing::warn!(error, "today's spending before bosun.db was recreated is not counted");
         }
-        shelf
+        backend
     }
 
-    /// Counts again what the sessions spent today, if nothing is known of any day: `bosun.db` is new, or was lost.
+    /// Recounts today's spending of all sessions if no day is stored: `bosun.db` is new or was lost.
     fn restore_day(&self, home: &Home, today: Day) -> Result<(), String> {
         let Some(shared) = &self.shared else { return Ok(()) };
         let text = |error: StoreError| error.to_string();
@@ -37,7 +37,7 @@ impl BucketBackend {
             return Ok(());
         }
         let spent = shared.spent_since(home, today.start()).map_err(text)?;
-        // Also that it is nothing, so that it is not counted again.
+        // Store a zero as well, so that it is not counted again.
         self.change_days(|ledger| {
             // Another process may have counted it meanwhile.
             if *ledger == DayLedger::default() {
@@ -68,14 +68,14 @@ impl BucketBackend {
         let written = self.shared.as_ref().map(|buckets| {
             buckets.change(key, |state| {
                 let mut bucket = parse_bucket(key, state);
-                let told = edit(&mut bucket);
-                (serialize_bucket(&bucket), (told, bucket))
+                let result = edit(&mut bucket);
+                (serialize_bucket(&bucket), (result, bucket))
             })
         });
         match written {
-            Some(Ok((told, bucket))) => {
+            Some(Ok((result, bucket))) => {
                 self.known.insert(Arc::clone(key), bucket);
-                return told;
+                return result;
             }
             Some(Err(error)) => self.stop_sharing(&error, own, now),
             None => {}
@@ -83,21 +83,21 @@ impl BucketBackend {
         edit(self.known.entry(Arc::clone(key)).or_default())
     }
 
-    /// Changes what is known of the days. Nobody goes on alone with that: what the others spend counts too.
+    /// Changes the ledger of days. It has no fallback to this process alone: spending of other processes counts too.
     pub(super) fn change_days<T>(&self, edit: impl FnOnce(&mut DayLedger) -> T) -> Result<T, String> {
         let Some(shared) = &self.shared else { return Err("bosun.db cannot be used".into()) };
         let changed = shared.change(BucketStore::DAYS, |state| {
             let read = state.as_deref().map_or(Ok(DayLedger::default()), serde_json::from_str);
             match read.map(|mut ledger: DayLedger| (edit(&mut ledger), ledger)) {
-                // Plain data with text keys always prints.
-                Ok((told, ledger)) => (serde_json::to_string(&ledger).unwrap_or_default(), Ok(told)),
-                Err(error) => (state.unwrap_or_default(), Err(format!("what was spent is damaged: {error}"))),
+                // Plain data with text keys always serialises.
+                Ok((result, ledger)) => (serde_json::to_string(&ledger).unwrap_or_default(), Ok(result)),
+                Err(error) => (state.unwrap_or_default(), Err(format!("the spending record is damaged: {error}"))),
             }
         });
         changed.map_err(|error| error.to_string())?
     }
 
-    /// Goes on alone, with what was last known but for the others.
+    /// Continues without sharing, with the last known buckets minus the permits of other processes.
     fn stop_sharing(&mut self, error: &StoreError, own: &PermitHolder, now: Timestamp) {
         warn_unshared(error);
         self.shared = None;
@@ -109,19 +109,19 @@ impl BucketBackend {
 }
 
 fn warn_unshared(error: &StoreError) {
-    tracing::warn!(%error, "providers' limits are not shared with other processes");
+    tracing::warn!(%error, "provider limits are not shared with other processes");
 }
 
-/// A bucket that makes no sense is as good as none: it is learnt again.
+/// Parses a bucket. A damaged one is replaced by a new one, which learns the limits again.
 fn parse_bucket(key: &str, state: Option<String>) -> RateBucket {
     let Some(state) = state else { return RateBucket::default() };
     serde_json::from_str(&state).unwrap_or_else(|error| {
-        tracing::warn!(key, %error, "what was known of a provider's limits is damaged and begins anew");
+        tracing::warn!(key, %error, "the stored limits of a provider are damaged and were reset");
         RateBucket::default()
     })
 }
 
 fn serialize_bucket(bucket: &RateBucket) -> String {
-    // Plain data with text keys always prints; an empty text would read as damaged and begin anew.
+    // Plain data with text keys always serialises; an empty text would be read as damaged and reset.
     serde_json::to_string(bucket).unwrap_or_default()
 }

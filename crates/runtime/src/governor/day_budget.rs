@@ -1,4 +1,4 @@
-//! A question's share of what may be spent in a day, by everybody who uses the same home.
+//! A request's share of the daily budget, which all processes with the same home share.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -12,44 +12,44 @@ use super::bucket_store::BucketBackend;
 use super::process;
 use super::worker::GovernorMessage;
 
-/// How often it is looked whether others have settled.
+/// How often to check whether other requests have settled.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What the thread is told of the day's spending.
+/// A message to the thread about the daily budget.
 #[derive(Debug)]
 pub(super) enum DayBudgetMessage {
-    /// Reserves for a question, if the limit allows it.
+    /// Reserves for a request, if the limit allows it.
     Reserve { micros: u64, limit: u64, reply: oneshot::Sender<Result<DayShareReply, String>> },
-    /// A question is over.
+    /// A request is over.
     Settle { reserved: u64, used: u64 },
 }
 
-/// What the ledger says to a question.
+/// The ledger's reply to a reservation.
 #[derive(Debug)]
 pub(super) struct DayShareReply {
     share: day::DayReservation,
-    /// When the next day begins.
+    /// The start of the next day.
     until: Timestamp,
 }
 
-/// Why a question has no share of the day.
+/// Why a request has no share of the daily budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DayShareError {
-    /// The day's budget is used up until this moment.
+    /// The daily budget is used up until this time.
     SpentUntil(Timestamp),
-    /// What was spent cannot be known, so nobody can say that it is not too much.
-    Uncounted(String),
+    /// The spending of the day is unknown, so the budget cannot be enforced.
+    SpendingUnknown(String),
 }
 
-/// What a question may cost of the day's budget. Dropping it books what it was expected to cost, if it was asked.
+/// A request's share of the daily budget. Dropping it books the expected cost, if the request was sent.
 #[derive(Debug)]
-#[must_use = "what is reserved is given back when this is dropped"]
+#[must_use = "the reservation is released when this is dropped"]
 pub(crate) struct DayShare {
     worker: Option<Sender<GovernorMessage>>,
     limit: Option<u64>,
-    /// What the ledger has reserved for it.
+    /// The amount that the ledger has reserved.
     reserved: u64,
-    /// What it is expected to cost.
+    /// The expected cost.
     expected: u64,
     was_asked: bool,
 }
@@ -60,18 +60,18 @@ impl DayShare {
         DayShare::unlimited(None)
     }
 
-    /// A share that is only counted.
-    pub(super) fn unlimited(keeper: Option<&Sender<GovernorMessage>>) -> DayShare {
-        DayShare { worker: keeper.cloned(), limit: None, reserved: 0, expected: 0, was_asked: false }
+    /// A share without a limit, only counted.
+    pub(super) fn unlimited(worker: Option<&Sender<GovernorMessage>>) -> DayShare {
+        DayShare { worker: worker.cloned(), limit: None, reserved: 0, expected: 0, was_asked: false }
     }
 
-    /// Waits for a share of what the limit allows.
+    /// Waits for a share within the limit.
     pub(super) async fn reserve_within(
-        keeper: Option<&Sender<GovernorMessage>>,
+        worker: Option<&Sender<GovernorMessage>>,
         micros: u64,
         limit: u64,
     ) -> Result<DayShare, DayShareError> {
-        let mut share = DayShare::unlimited(keeper);
+        let mut share = DayShare::unlimited(worker);
         share.limit = Some(limit);
         while !share.reserve(micros).await? {
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -79,35 +79,35 @@ impl DayShare {
         Ok(share)
     }
 
-    /// Whether anybody limits what a day may cost.
+    /// Whether there is a daily limit.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit.is_some()
     }
 
-    /// Says that the model is asked now, and what that is expected to cost.
+    /// Marks the request as sent, with its expected cost.
     pub(crate) fn mark_asked(&mut self, expected: u64) {
         self.was_asked = true;
         self.expected = expected.max(self.reserved);
     }
 
-    /// Reserves more while an answer arrives; tells whether there was more.
+    /// Reserves more while an answer arrives; returns whether the limit allows it.
     pub(crate) async fn grow(&mut self, micros: u64) -> bool {
         self.expected = self.expected.saturating_add(micros);
         self.reserve(micros).await == Ok(true)
     }
 
-    /// Books what the question cost.
+    /// Books the cost of the request.
     pub(crate) fn settle(mut self, used: u64) {
         self.book(used);
     }
 
-    /// Reserves so much; tells whether it is, or others hold it.
+    /// Reserves an amount; returns false if other requests hold the rest of the budget.
     async fn reserve(&mut self, micros: u64) -> Result<bool, DayShareError> {
         let Some(limit) = self.limit else { return Ok(true) };
-        let uncounted = || DayShareError::Uncounted("the thread that counts it is gone".into());
+        let uncounted = || DayShareError::SpendingUnknown("the thread that counts the spending has ended".into());
         let (reply, answer) = oneshot::channel();
-        let note = GovernorMessage::Day(DayBudgetMessage::Reserve { micros, limit, reply });
-        self.worker.as_ref().and_then(|keeper| keeper.send(note).ok()).ok_or_else(uncounted)?;
+        let message = GovernorMessage::Day(DayBudgetMessage::Reserve { micros, limit, reply });
+        self.worker.as_ref().and_then(|worker| worker.send(message).ok()).ok_or_else(uncounted)?;
         match answer.await.map_err(|_gone| uncounted())? {
             Ok(DayShareReply { share: day::DayReservation::Reserved, .. }) => {
                 self.reserved = self.reserved.saturating_add(micros);
@@ -115,15 +115,15 @@ impl DayShare {
             }
             Ok(DayShareReply { share: day::DayReservation::Contended, .. }) => Ok(false),
             Ok(DayShareReply { share: day::DayReservation::Exhausted, until }) => Err(DayShareError::SpentUntil(until)),
-            Err(why) => Err(DayShareError::Uncounted(why)),
+            Err(why) => Err(DayShareError::SpendingUnknown(why)),
         }
     }
 
     fn book(&mut self, used: u64) {
         let reserved = std::mem::take(&mut self.reserved);
-        if let Some(keeper) = self.worker.take().filter(|_| reserved > 0 || used > 0) {
-            // A keeper that is gone has nobody to tell; the next one books what was reserved.
-            let _gone = keeper.send(GovernorMessage::Day(DayBudgetMessage::Settle { reserved, used }));
+        if let Some(worker) = self.worker.take().filter(|_| reserved > 0 || used > 0) {
+            // If the thread is gone, the next one books what was reserved.
+            let _gone = worker.send(GovernorMessage::Day(DayBudgetMessage::Settle { reserved, used }));
         }
     }
 }
@@ -134,25 +134,24 @@ impl Drop for DayShare {
     }
 }
 
-/// Performs what the thread is told. Those who are gone are looked for at its first reservation, and whenever there is
-/// no room.
+/// Handles a message. It looks for dead processes at the first reservation, and whenever the limit is reached.
 pub(super) fn handle(
-    note: DayBudgetMessage,
-    shelf: &mut BucketBackend,
+    message: DayBudgetMessage,
+    backend: &mut BucketBackend,
     own: &PermitHolder,
     now: Timestamp,
     first: bool,
 ) {
     let today = Day::of(now);
-    match note {
+    match message {
         DayBudgetMessage::Settle { reserved, used } => {
-            let settled = shelf.change_days(|ledger| ledger.settle(today, own, reserved, used));
+            let settled = backend.change_days(|ledger| ledger.settle(today, own, reserved, used));
             if let Err(error) = settled {
-                tracing::warn!(error, "what a question cost is not counted for the day");
+                tracing::warn!(error, "the cost of a request is not counted in the daily budget");
             }
         }
         DayBudgetMessage::Reserve { micros, limit, reply } => {
-            let share = shelf.change_days(|ledger| {
+            let share = backend.change_days(|ledger| {
                 if first {
                     forget_dead_holders(ledger, own);
                 }
@@ -165,9 +164,9 @@ pub(super) fn handle(
                 }
             });
             let answer = share.map(|share| DayShareReply { share, until: today.end() });
-            // Whoever is gone by now has reserved nothing.
+            // A caller that is gone by now must not keep a reservation.
             if let Err(Ok(DayShareReply { share: day::DayReservation::Reserved, .. })) = reply.send(answer) {
-                handle(DayBudgetMessage::Settle { reserved: micros, used: 0 }, shelf, own, now, first);
+                handle(DayBudgetMessage::Settle { reserved: micros, used: 0 }, backend, own, now, first);
             }
         }
     }

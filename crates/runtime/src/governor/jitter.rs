@@ -1,8 +1,8 @@
-//! Chance, to spread those who wait for the same thing.
+//! Random numbers, to spread requests that wait for the same time.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// A source of numbers that nobody can rely on.
+/// A source of random numbers, not for security.
 #[derive(Debug, Default)]
 pub(super) struct JitterSource {
     seed: RandomState,

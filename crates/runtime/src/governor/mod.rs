@@ -1,8 +1,8 @@
-//! Stands in front of every provider: who may ask now, and who waits.
+//! The gate in front of every provider: decides which model requests may start and which wait.
 //!
-//! Everybody on the machine who uses one account and model shares a bucket in `bosun.db`. One thread per session owns
-//! the connection to it, so that nobody else waits for the disk: it turns whatever was asked and told meanwhile into
-//! one change. The thread starts with the first request to a governed model.
+//! All sessions of a home that use the same account and model share a bucket in `bosun.db`. One thread per session owns
+//! the connection to it, so that no run waits for the disk; it combines all messages that arrive meanwhile into one
+//! change. The thread starts with the first request to a governed model.
 
 mod admission;
 mod bucket_queue;

@@ -1,4 +1,4 @@
-//! The right to one request, and how it went.
+//! The right to send one request, and its outcome.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -9,32 +9,32 @@ use protocol::ModelFault;
 
 use super::worker::{GovernorMessage, PermitUpdate};
 
-/// The right to one request. Dropping it gives it back without a word on how it went.
+/// The right to send one request. Dropping it returns it without an outcome.
 #[derive(Debug)]
-#[must_use = "the right to ask is given back when this is dropped"]
+#[must_use = "the permit is returned when this is dropped"]
 pub(crate) struct ModelPermit(Option<HeldPermit>);
 
-/// How a request went.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PermitOutcome {
     /// It was answered.
     Answered,
-    /// It was not.
+    /// It failed.
     Failed(ModelFault),
 }
 
-/// A place in a bucket.
+/// A permit of a bucket.
 #[derive(Debug)]
 pub(super) struct HeldPermit {
     pub(super) key: Arc<str>,
     pub(super) permit: bucket::RequestPermit,
-    /// Whether others wait for the first word of its answer.
+    /// Whether other requests wait for the start of its answer.
     pub(super) probe: bool,
     pub(super) worker: Sender<GovernorMessage>,
 }
 
 impl ModelPermit {
-    /// A permit for a model that nobody governs.
+    /// A permit for a model that is not governed.
     pub(super) fn free() -> ModelPermit {
         ModelPermit(None)
     }
@@ -43,7 +43,7 @@ impl ModelPermit {
         ModelPermit(Some(held))
     }
 
-    /// Says that the answer has begun.
+    /// Reports that the answer has begun.
     pub(crate) fn answer_began(&mut self) {
         if let Some(held) = self.0.as_mut().filter(|held| held.probe) {
             held.probe = false;
@@ -51,22 +51,23 @@ impl ModelPermit {
         }
     }
 
-    /// Says how the request went.
-    pub(crate) fn settle(mut self, verdict: PermitOutcome) {
-        self.give_back(provider_news(verdict));
+    /// Reports the outcome of the request.
+    pub(crate) fn settle(mut self, outcome: PermitOutcome) {
+        self.give_back(bucket_outcome(outcome));
     }
 
-    fn give_back(&mut self, news: RequestOutcome) {
+    fn give_back(&mut self, outcome: RequestOutcome) {
         if let Some(held) = self.0.take() {
-            held.send_update(PermitUpdate::Returned(news));
+            held.send_update(PermitUpdate::Returned(outcome));
         }
     }
 }
 
 impl HeldPermit {
-    fn send_update(&self, word: PermitUpdate) {
-        // A keeper that is gone has nobody to tell.
-        let _gone = self.worker.send(GovernorMessage::Update { key: Arc::clone(&self.key), permit: self.permit, word });
+    fn send_update(&self, update: PermitUpdate) {
+        // The thread may be gone.
+        let (key, permit) = (Arc::clone(&self.key), self.permit);
+        let _gone = self.worker.send(GovernorMessage::Update { key, permit, word: update });
     }
 }
 
@@ -76,12 +77,12 @@ impl Drop for ModelPermit {
     }
 }
 
-/// What a verdict says of the provider, whoever asked.
-fn provider_news(verdict: PermitOutcome) -> RequestOutcome {
-    match verdict {
+/// What an outcome means for the whole bucket.
+fn bucket_outcome(outcome: PermitOutcome) -> RequestOutcome {
+    match outcome {
         PermitOutcome::Answered => RequestOutcome::Answered,
         PermitOutcome::Failed(ModelFault::Transient | ModelFault::Overloaded) => RequestOutcome::Down,
-        // It says nothing of the account that others use, who may have another network.
+        // It says nothing about the account: other processes may use another network.
         PermitOutcome::Failed(ModelFault::Unreachable) => RequestOutcome::Nothing,
         PermitOutcome::Failed(ModelFault::RetryAfter { millis: 0 }) => RequestOutcome::Throttled(None),
         PermitOutcome::Failed(ModelFault::RetryAfter { millis }) => {

@@ -1,4 +1,4 @@
-//! Governors of several sessions in one home, as processes would have them. The clock moves when a test moves it.
+//! Governors of several sessions in one home, as separate processes have them. The tests advance the clock.
 
 use std::future::Future;
 use std::pin::pin;
@@ -45,7 +45,7 @@ impl GovernorFixture {
         serde_json::from_str(&state).unwrap()
     }
 
-    /// Leaves a bucket in which somebody holds the only place.
+    /// Leaves a bucket in which another holder has the only permit.
     fn held_by(&self, holder: &PermitHolder) {
         let mut bucket = RateBucket::default();
         assert!(matches!(bucket.admit(self.clock.now(), holder, Some(1)), AdmitDecision::Go(_)));
@@ -74,7 +74,7 @@ async fn go(governor: &Governor, facts: &ModelFacts) -> ModelPermit {
     }
 }
 
-/// Whether somebody still waits after the governor has looked a few times.
+/// Whether a request still waits after the governor has checked a few times.
 async fn waits<T>(work: impl Future<Output = T>) -> bool {
     tokio::time::timeout(Duration::from_millis(300), work).await.is_err()
 }
@@ -105,7 +105,7 @@ async fn a_named_time_holds_for_every_process() {
     let mut there = pin!(theirs.admit(&facts));
     assert!(waits(&mut there).await);
     scene.clock.advance(Duration::from_secs(6));
-    // Whichever looks first is the probe.
+    // The first to check is the probe.
     let first = async move {
         tokio::select! {
             admitted = &mut here => (admitted, there),
@@ -190,7 +190,7 @@ async fn a_damaged_bucket_begins_anew() {
     assert!(waits(governor.admit(&narrow())).await);
     permit.settle(PermitOutcome::Answered);
     drop(governor);
-    assert_eq!(scene.bucket().under_way(), 0);
+    assert_eq!(scene.bucket().requests_in_progress(), 0);
 }
 
 #[tokio::test]
@@ -241,7 +241,7 @@ async fn what_was_told_is_written_before_a_governor_is_gone() {
         let permits = [go(&governor, &facts()).await, go(&governor, &facts()).await];
         permits.into_iter().for_each(|permit| permit.settle(PermitOutcome::Answered));
         drop(governor);
-        assert_eq!((scene.bucket().under_way(), scene.bucket().holders().count()), (0, 0));
+        assert_eq!((scene.bucket().requests_in_progress(), scene.bucket().holders().count()), (0, 0));
     }
 }
 
@@ -273,8 +273,8 @@ async fn refused_connections_never_close_the_shared_bucket() {
     for governor in [&ours, &theirs].repeat(20) {
         go(governor, &facts()).await.settle(failed(ModelFault::Unreachable));
     }
-    // The clock has not moved: nobody has waited.
+    // The clock has not moved: no request has waited.
     go(&theirs, &facts()).await.settle(PermitOutcome::Answered);
     drop((ours, theirs));
-    assert_eq!((scene.bucket().closed_until(), scene.bucket().under_way()), (None, 0));
+    assert_eq!((scene.bucket().closed_until(), scene.bucket().requests_in_progress()), (None, 0));
 }

@@ -18,169 +18,174 @@ use super::jitter::JitterSource;
 use super::permit::{HeldPermit, ModelPermit};
 use super::process;
 
-/// The longest time without a look: the clock may jump, and others may open what was closed.
-const MAX_LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// The longest time between two checks: the clock may jump, and other processes may reopen a bucket.
+const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How far apart those look again who wait for the same moment.
-const LOOK_SPREAD: Duration = Duration::from_millis(3);
+/// The period over which the checks of governors that wait for the same time are spread.
+const CHECK_SPREAD: Duration = Duration::from_millis(3);
 
-/// How far apart those come back who were parked until the same moment.
+/// The period over which runs that were parked until the same time are spread.
 const RETURN_SPREAD: Duration = Duration::from_secs(3);
 
-/// What the thread is told.
+/// A message to the thread.
 #[derive(Debug)]
 pub(super) enum GovernorMessage {
-    /// Somebody wants to ask.
+    /// A run wants to send a request.
     Request { key: Arc<str>, waiter: Waiter },
-    /// Somebody who asks has something to say.
+    /// News of a request under way.
     Update { key: Arc<str>, permit: bucket::RequestPermit, word: PermitUpdate },
-    /// Somebody asks for a share of the day's budget, or has used it.
+    /// A reservation or settlement of the daily budget.
     Day(DayBudgetMessage),
-    /// Write everything, say so, and end.
+    /// Write everything, confirm it, and end.
     End(Sender<()>),
 }
 
-/// What somebody who asks has to say.
+/// News of a request under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PermitUpdate {
     /// The answer has begun.
     AnswerBegan,
-    /// It is over.
+    /// The request is over.
     Returned(RequestOutcome),
 }
 
-/// The owner of the connection.
+/// The thread's state; it owns the connection.
 #[derive(Debug)]
 pub(super) struct GovernorWorker {
     home: Home,
     clock: Arc<dyn Clock>,
-    /// The way back to itself, for permits.
+    /// The sender to itself, for permits.
     messages: Sender<GovernorMessage>,
     queues: HashMap<Arc<str>, BucketQueue>,
     jitter: JitterSource,
-    /// Whether a share of the day's budget was asked for.
+    /// Whether a share of the daily budget was requested.
     counts_days: bool,
 }
 
 impl GovernorWorker {
-    pub(super) fn new(home: Home, clock: Arc<dyn Clock>, notes: Sender<GovernorMessage>) -> GovernorWorker {
+    pub(super) fn new(home: Home, clock: Arc<dyn Clock>, messages: Sender<GovernorMessage>) -> GovernorWorker {
         GovernorWorker {
             home,
             clock,
-            messages: notes,
+            messages,
             queues: HashMap::new(),
             jitter: JitterSource::default(),
             counts_days: false,
         }
     }
 
-    /// Serves until it is told to end.
-    pub(super) fn run(mut self, notes: &Receiver<GovernorMessage>) {
-        let mut shelf = BucketBackend::open(&self.home, self.clock.now());
-        let own = process::own_name().unwrap_or_else(|error| {
-            tracing::warn!(%error, "this process has no name that others could look up");
+    /// Serves until an `End` message.
+    pub(super) fn run(mut self, messages: &Receiver<GovernorMessage>) {
+        let mut backend = BucketBackend::open(&self.home, self.clock.now());
+        let own = process::new_holder_name().unwrap_or_else(|error| {
+            tracing::warn!(%error, "this process has no name that other processes can check");
             PermitHolder("nobody".into())
         });
-        while let Some(first) = self.next_message(notes) {
+        while let Some(first) = self.next_message(messages) {
             let mut ending = None;
-            for note in first.into_iter().chain(notes.try_iter()) {
-                ending = self.handle(note, &mut shelf, &own).or(ending);
+            for message in first.into_iter().chain(messages.try_iter()) {
+                ending = self.handle(message, &mut backend, &own).or(ending);
             }
-            let mut lanes = std::mem::take(&mut self.queues);
-            lanes.values_mut().for_each(|lane| self.serve_queue(lane, &mut shelf, &own));
-            lanes.retain(|_, lane| !lane.waiting.is_empty());
-            self.queues = lanes;
+            let mut queues = std::mem::take(&mut self.queues);
+            queues.values_mut().for_each(|queue| self.serve_queue(queue, &mut backend, &own));
+            queues.retain(|_, queue| !queue.waiting.is_empty());
+            self.queues = queues;
             if let Some(done) = ending {
-                self.leave_queues(&mut shelf, &own);
+                self.leave_queues(&mut backend, &own);
                 let _gone = done.send(());
                 return;
             }
         }
     }
 
-    /// Waits for a note, or for the next look; nothing when nobody can send one.
-    fn next_message(&self, notes: &Receiver<GovernorMessage>) -> Option<Option<GovernorMessage>> {
-        let look = self.queues.values().filter_map(|lane| lane.next_look).min();
-        let Some(look) = look else { return notes.recv().ok().map(Some) };
-        match notes.recv_timeout(look.saturating_duration_since(Instant::now())) {
-            Ok(note) => Some(Some(note)),
+    /// Waits for a message or the next check; returns nothing when all senders are gone.
+    fn next_message(&self, messages: &Receiver<GovernorMessage>) -> Option<Option<GovernorMessage>> {
+        let check = self.queues.values().filter_map(|queue| queue.next_check_at).min();
+        let Some(check) = check else { return messages.recv().ok().map(Some) };
+        match messages.recv_timeout(check.saturating_duration_since(Instant::now())) {
+            Ok(message) => Some(Some(message)),
             Err(RecvTimeoutError::Timeout) => Some(None),
             Err(RecvTimeoutError::Disconnected) => None,
         }
     }
 
-    /// Files a note; tells whom to answer if it was the last.
-    fn handle(&mut self, note: GovernorMessage, shelf: &mut BucketBackend, own: &PermitHolder) -> Option<Sender<()>> {
-        let (key, waiter, told) = match note {
+    /// Handles a message; returns the sender to confirm the end with.
+    fn handle(
+        &mut self,
+        message: GovernorMessage,
+        backend: &mut BucketBackend,
+        own: &PermitHolder,
+    ) -> Option<Sender<()>> {
+        let (key, waiter, update) = match message {
             GovernorMessage::End(done) => return Some(done),
-            GovernorMessage::Day(note) => {
-                let first =
-                    matches!(note, DayBudgetMessage::Reserve { .. }) && !std::mem::replace(&mut self.counts_days, true);
-                day_budget::handle(note, shelf, own, self.clock.now(), first);
+            GovernorMessage::Day(message) => {
+                let first = matches!(message, DayBudgetMessage::Reserve { .. })
+                    && !std::mem::replace(&mut self.counts_days, true);
+                day_budget::handle(message, backend, own, self.clock.now(), first);
                 return None;
             }
             GovernorMessage::Request { key, waiter } => (key, Some(waiter), None),
             GovernorMessage::Update { key, permit, word } => (key, None, Some((permit, word))),
         };
-        let lane = self.queues.entry(Arc::clone(&key)).or_insert_with(|| BucketQueue::new(key));
-        lane.waiting.extend(waiter);
-        lane.updates.extend(told);
-        lane.changed = true;
+        let queue = self.queues.entry(Arc::clone(&key)).or_insert_with(|| BucketQueue::new(key));
+        queue.waiting.extend(waiter);
+        queue.updates.extend(update);
+        queue.changed = true;
         None
     }
 
-    /// Sees to one bucket: looks if nothing is new, and changes it if there is anything to change.
-    fn serve_queue(&mut self, lane: &mut BucketQueue, shelf: &mut BucketBackend, own: &PermitHolder) {
-        lane.tidy();
-        let due = lane.next_look.is_some_and(|look| look <= Instant::now());
-        if !lane.changed && !due {
+    /// Serves one bucket: checks it if there are no new messages, and changes it if necessary.
+    fn serve_queue(&mut self, queue: &mut BucketQueue, backend: &mut BucketBackend, own: &PermitHolder) {
+        queue.tidy();
+        let due = queue.next_check_at.is_some_and(|check| check <= Instant::now());
+        if !queue.changed && !due {
             return;
         }
         let now = self.clock.now();
         let mut dead = Vec::new();
-        if !lane.changed {
-            let bucket = shelf.read(&lane.key, own, now);
-            dead = self.dead_holders(lane, &bucket, own);
-            if let (true, Some(at)) = (dead.is_empty(), next_check(&bucket, lane, own, now)) {
-                lane.next_look = Some(self.next_look(at, now));
+        if !queue.changed {
+            let bucket = backend.read(&queue.key, own, now);
+            dead = self.dead_holders(queue, &bucket, own);
+            if let (true, Some(at)) = (dead.is_empty(), next_check(&bucket, queue, own, now)) {
+                queue.next_check_at = Some(self.next_check_time(at, now));
                 return;
             }
         }
         let share = self.jitter.fraction();
-        let decided = shelf.change(&lane.key, own, now, |bucket| {
+        let decided = backend.change(&queue.key, own, now, |bucket| {
             dead.iter().for_each(|holder| bucket.forget(now, holder));
-            lane.decide(bucket, now, own, share)
+            queue.decide(bucket, now, own, share)
         });
-        lane.updates.clear();
-        lane.changed = false;
-        self.announce(lane, decided, now);
+        queue.updates.clear();
+        queue.changed = false;
+        self.announce(queue, decided, now);
     }
 
-    /// Finds those who died holding a place.
-    fn dead_holders(&self, lane: &mut BucketQueue, bucket: &RateBucket, own: &PermitHolder) -> Vec<PermitHolder> {
-        if !lane.is_roll_call_due() {
+    /// Finds dead processes that hold a permit.
+    fn dead_holders(&self, queue: &mut BucketQueue, bucket: &RateBucket, own: &PermitHolder) -> Vec<PermitHolder> {
+        if !queue.is_liveness_check_due() {
             return Vec::new();
         }
         bucket.holders().filter(|holder| *holder != own && !process::is_alive(holder)).cloned().collect()
     }
 
-    /// Tells everybody what was decided.
-    fn announce(&mut self, lane: &mut BucketQueue, decided: QueueDecision, now: Timestamp) {
+    /// Sends the decision to the waiting runs.
+    fn announce(&mut self, queue: &mut BucketQueue, decided: QueueDecision, now: Timestamp) {
         if let Some(until) = decided.closed {
-            tracing::info!(bucket = &*lane.key, %until, "the provider is closed");
+            tracing::info!(bucket = &*queue.key, %until, "the provider accepts no requests for now");
         }
-        let admitted: Vec<Waiter> = lane.waiting.drain(..decided.admitted.len()).collect();
+        let admitted: Vec<Waiter> = queue.waiting.drain(..decided.admitted.len()).collect();
         for ((permit, probe), waiter) in decided.admitted.into_iter().zip(admitted) {
-            let held = HeldPermit { key: Arc::clone(&lane.key), permit, probe, worker: self.messages.clone() };
-            // Whoever is gone by now drops the permit, and so gives it back.
+            let held = HeldPermit { key: Arc::clone(&queue.key), permit, probe, worker: self.messages.clone() };
+            // If the run is gone by now, the dropped permit is returned.
             let _gone = waiter.reply.send(RequestAdmission::Admitted(ModelPermit::new(held)));
         }
-        lane.next_look = None;
+        queue.next_check_at = None;
         match decided.others {
             None => {}
-            Some(QueueVerdict::Wait(at)) => lane.next_look = Some(self.next_look(at, now)),
+            Some(QueueVerdict::Wait(at)) => queue.next_check_at = Some(self.next_check_time(at, now)),
             Some(QueueVerdict::Park(until)) => {
-                for waiter in lane.waiting.drain(..) {
+                for waiter in queue.waiting.drain(..) {
                     let _gone = waiter
                         .reply
                         .send(RequestAdmission::Park(until.plus(RETURN_SPREAD.mul_f64(self.jitter.fraction()))));
@@ -189,25 +194,25 @@ impl GovernorWorker {
         }
     }
 
-    /// When to look again for a moment of the clock.
-    fn next_look(&mut self, at: Timestamp, now: Timestamp) -> Instant {
-        let wait = at.since(now).max(Duration::from_millis(1)) + LOOK_SPREAD.mul_f64(self.jitter.fraction());
-        Instant::now() + wait.min(MAX_LOOK_INTERVAL)
+    /// When to check again for a clock time.
+    fn next_check_time(&mut self, at: Timestamp, now: Timestamp) -> Instant {
+        let wait = at.since(now).max(Duration::from_millis(1)) + CHECK_SPREAD.mul_f64(self.jitter.fraction());
+        Instant::now() + wait.min(MAX_CHECK_INTERVAL)
     }
 
-    /// Leaves the lines in which somebody of this process still stands.
-    fn leave_queues(&mut self, shelf: &mut BucketBackend, own: &PermitHolder) {
+    /// Leaves all queues that this process still waits in.
+    fn leave_queues(&mut self, backend: &mut BucketBackend, own: &PermitHolder) {
         let now = self.clock.now();
-        for lane in self.queues.values() {
-            shelf.change(&lane.key, own, now, |bucket| bucket.leave(own));
+        for queue in self.queues.values() {
+            backend.change(&queue.key, own, now, |bucket| bucket.leave(own));
         }
     }
 }
 
-/// When to look again, if the bucket has nothing new for those who wait.
-fn next_check(bucket: &RateBucket, lane: &BucketQueue, own: &PermitHolder, now: Timestamp) -> Option<Timestamp> {
-    // What a clock that was set back changes must be written, or it is found out anew at each look.
-    let first = lane.waiting.front().filter(|_| bucket.is_waiting(own) && !bucket.is_ahead(now))?;
+/// When to check again, if the bucket has no change for the waiting runs.
+fn next_check(bucket: &RateBucket, queue: &BucketQueue, own: &PermitHolder, now: Timestamp) -> Option<Timestamp> {
+    // A correction after the clock was set back must be written, or each check makes it again.
+    let first = queue.waiting.front().filter(|_| bucket.is_waiting(own) && !bucket.was_clock_set_back(now))?;
     match bucket.clone().admit(now, own, first.max_concurrent) {
         AdmitDecision::Wait(at) => Some(at),
         AdmitDecision::Go(_) | AdmitDecision::Park(_) => None,

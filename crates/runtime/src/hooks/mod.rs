@@ -1,7 +1,7 @@
-//! Where hooks are told of what happens in a session, and what becomes of what they say.
+//! Runs the hooks of a session and applies their verdicts.
 //!
-//! Without hooks none of this costs anything: no event, no commit, no file. With them, each activation that hooks are
-//! told the start of is one they are told the stop of, whoever owns the session by then.
+//! Without hooks none of this costs anything: no event, no commit, no file. With them, stop hooks run for each
+//! activation whose start hooks ran, even if the owner of the session has changed.
 
 mod session;
 mod session_hooks;

@@ -1,4 +1,4 @@
-//! A session's beginning and end, and the prompts that a person gives it.
+//! Hooks on a session's start and end, and on the user's prompts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use super::run_hooks;
 use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// How long hooks on the end of a session are waited for, all together.
+/// How long to wait for all hooks on the end of a session.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(10);
 
-/// Tells hooks that the session begins. What they say, the root hears when it is woken first.
+/// Runs the hooks on the session's start. The root receives their text in its first activation.
 pub(crate) async fn session_started(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
@@ -26,20 +26,20 @@ pub(crate) async fn session_started(
     }
 }
 
-/// Tells hooks that the session's run ends.
+/// Runs the hooks on the session's end.
 pub(crate) async fn session_ended(context: &Arc<SessionContext>, supervisor: &Supervisor, root: TaskId) {
-    let occasion = HookEventData::SessionEnd { reason: "other".into() };
-    if tokio::time::timeout(SHUTDOWN_WAIT, run_root_hooks(context, supervisor, root, occasion)).await.is_err() {
+    let event = HookEventData::SessionEnd { reason: "other".into() };
+    if tokio::time::timeout(SHUTDOWN_WAIT, run_root_hooks(context, supervisor, root, event)).await.is_err() {
         tracing::warn!("hooks on the end of the session took too long");
     }
 }
 
-/// Whether any hook is told of such a message.
+/// Whether any hook applies to this message.
 pub(crate) fn has_prompt_hook(context: &Arc<SessionContext>, root: TaskId, message: &SendParams) -> bool {
     message.task.is_none_or(|task| task == root) && has_root_hook(context, root, HookEvent::UserPromptSubmitted)
 }
 
-/// A person's prompt to the root as hooks let it pass, or what they have against it.
+/// Runs the hooks on the user's prompt; returns the prompt with their changes, or their denial.
 pub(crate) async fn filter_prompt(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
@@ -51,33 +51,33 @@ pub(crate) async fn filter_prompt(
     }
     let mut prompt = message.text.clone();
     context.redactor.redact_text(&mut prompt);
-    let occasion = HookEventData::Prompt { prompt };
-    let Some(verdict) = run_root_hooks(context, supervisor, root, occasion).await else { return Ok(message) };
+    let event = HookEventData::Prompt { prompt };
+    let Some(verdict) = run_root_hooks(context, supervisor, root, event).await else { return Ok(message) };
     if let Some(reason) = verdict.denial_reason() {
         return Err(InputRejection::Hook(reason.to_owned()));
     }
-    let words = verdict.replacement_text.unwrap_or(message.text);
-    message.text = std::iter::once(words).chain(verdict.context).collect::<Vec<_>>().join("\n\n");
+    let text = verdict.replacement_text.unwrap_or(message.text);
+    message.text = std::iter::once(text).chain(verdict.context).collect::<Vec<_>>().join("\n\n");
     Ok(message)
 }
 
-/// Whether a hook of the session or of the root's own agent listens to such an event.
+/// Whether the session or the root agent has a hook for this event.
 fn has_root_hook(context: &SessionContext, root: TaskId, event: HookEvent) -> bool {
     let is_own =
         || context.current_definition(root).is_some_and(|own| own.hooks.iter().any(|hook| hook.event == event));
     context.session_hooks.has_hook_for(event) || is_own()
 }
 
-/// What hooks say to something that concerns the root; nothing when none of them listens.
+/// Runs the hooks for an event of the root; returns nothing if there are none.
 async fn run_root_hooks(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
     root: TaskId,
-    occasion: HookEventData,
+    data: HookEventData,
 ) -> Option<hooks::HookVerdict> {
-    if !has_root_hook(context, root, occasion.event(true)) {
+    if !has_root_hook(context, root, data.event(true)) {
         return None;
     }
     let run = supervisor.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await.ok()??;
-    Some(run_hooks(context, run, occasion).await)
+    Some(run_hooks(context, run, data).await)
 }

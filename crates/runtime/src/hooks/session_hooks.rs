@@ -1,4 +1,4 @@
-//! The hooks of a session, and how they are told.
+//! The hooks of a session, and how they run.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,14 +10,14 @@ use super::transcripts::TranscriptWriters;
 use crate::agent::SessionContext;
 use crate::settings::SessionSettings;
 
-/// The hooks of a session, with what they are run with.
+/// The hooks of a session, with their runner.
 #[derive(Debug)]
 pub(crate) struct SessionHooks {
-    /// Those that hold for every agent.
+    /// The hooks that apply to every agent.
     hooks: HookSet,
     runner: HookRunner,
     pub(super) transcripts: TranscriptWriters,
-    /// What hooks said when the session began, until the root hears it.
+    /// Text of the session start hooks, until the root receives it.
     context: Mutex<Vec<String>>,
 }
 
@@ -36,24 +36,24 @@ impl SessionHooks {
         SessionHooks { hooks, runner, transcripts: TranscriptWriters::default(), context: Mutex::default() }
     }
 
-    /// Whether any hook of the whole session is told of such an event.
+    /// Whether the session itself has a hook for this event.
     pub(super) fn has_hook_for(&self, event: HookEvent) -> bool {
         self.hooks.has_event(event)
     }
 
-    /// Whether activations may have to be greeted and parted from.
+    /// Whether there are hooks on the start or end of activations.
     pub(super) fn has_activation_hooks(&self) -> bool {
         [HookEvent::SessionStart, HookEvent::SubagentStart, HookEvent::SubagentStop, HookEvent::AgentStop]
             .into_iter()
             .any(|event| self.has_hook_for(event))
     }
 
-    /// Keeps what the root is to hear when it begins.
+    /// Keeps text for the root's first activation.
     pub(super) fn keep_context(&self, context: Vec<String>) {
         self.context.lock().unwrap_or_else(PoisonError::into_inner).extend(context);
     }
 
-    /// What the root is to hear, once.
+    /// Takes the text for the root's first activation.
     pub(crate) fn take_context(&self) -> Vec<String> {
         std::mem::take(&mut self.context.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -63,19 +63,19 @@ impl SessionHooks {
     }
 }
 
-/// Tells the hooks that it concerns of what happens to a run's agent.
-pub(crate) async fn run_hooks(context: &Arc<SessionContext>, run: RunId, occasion: HookEventData) -> HookVerdict {
-    let concerned = context.matching_hooks(run.task, &occasion);
-    if concerned.is_empty() {
+/// Runs the hooks that match an event of a run's agent.
+pub(crate) async fn run_hooks(context: &Arc<SessionContext>, run: RunId, event: HookEventData) -> HookVerdict {
+    let matching = context.matching_hooks(run.task, &event);
+    if matching.is_empty() {
         return HookVerdict::default();
     }
-    let about = context.hook_subject(run).await;
-    let concerned: Vec<&Hook> = concerned.iter().collect();
-    context.session_hooks.runner.run_hooks(&concerned, &occasion, &about).await
+    let subject = context.hook_context(run).await;
+    let matching: Vec<&Hook> = matching.iter().collect();
+    context.session_hooks.runner.run_hooks(&matching, &event, &subject).await
 }
 
 impl SessionContext {
-    /// Whether hooks are to be told of the beginning and the end of a task's activations.
+    /// Whether there are hooks on the start or end of a task's activations.
     pub(crate) fn has_lifecycle_hooks(&self, task: TaskId) -> bool {
         let stop = HookEventData::AgentStop { reason: String::new(), last_message: String::new(), is_repeated: false };
         let is_root = self.is_root(task);
@@ -84,20 +84,20 @@ impl SessionContext {
             || !self.matching_hooks(task, &stop).is_empty()
     }
 
-    /// Whether any hook may be told of such an event of a task.
+    /// Whether a hook may apply to this event of a task.
     pub(crate) fn may_have_hook_for(&self, task: TaskId, event: HookEvent) -> bool {
         self.session_hooks.has_hook_for(event) || self.current_definition(task).is_some_and(|own| !own.hooks.is_empty())
     }
 
-    /// Whether a task is the session's own conversation.
+    /// Whether a task is the root of the session.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
         self.roster.with_task(task, |known| known.spec.kind == TaskType::Main).unwrap_or_default()
     }
 
-    /// The hooks that are told of an occasion: the session's, then the agent's own.
-    fn matching_hooks(&self, task: TaskId, occasion: &HookEventData) -> Vec<Hook> {
+    /// The hooks that match an event: the session's, then the agent's own.
+    fn matching_hooks(&self, task: TaskId, data: &HookEventData) -> Vec<Hook> {
         let is_root = self.is_root(task);
-        let event = occasion.event(is_root);
+        let event = data.event(is_root);
         let definition = self.current_definition(task).filter(|definition| !definition.hooks.is_empty());
         if definition.is_none() && !self.session_hooks.has_hook_for(event) {
             return Vec::new();
@@ -106,17 +106,13 @@ impl SessionContext {
         let (kind, name) = names.unwrap_or_default();
         let agent = ::hooks::HookAgent { definition: &kind, name: &name };
         let own = definition.map(|definition| HookSet::new(own_hooks(definition, event, is_root))).unwrap_or_default();
-        let all = self
-            .session_hooks
-            .hooks
-            .matching(event, occasion, &agent)
-            .into_iter()
-            .chain(own.matching(event, occasion, &agent));
+        let all =
+            self.session_hooks.hooks.matching(event, data, &agent).into_iter().chain(own.matching(event, data, &agent));
         all.cloned().collect()
     }
 
-    /// What the catalogue says of a task's agent in this run. The session keeps what it said before; that may have come
-    /// from files that nobody trusts any more.
+    /// The definition of a task's agent in the current catalog. The definition stored in the session may be from files
+    /// that are no longer trusted.
     pub(super) fn current_definition(&self, task: TaskId) -> Option<&AgentSpec> {
         let SessionSettings { main_agent: main, catalog, .. } = &self.settings;
         let name = &self.roster.definition(task)?.name;
@@ -136,8 +132,8 @@ impl SessionContext {
         }
     }
 
-    /// Whom hooks are told about. What the agent heard and said so far is in its transcript by then.
-    async fn hook_subject(self: &Arc<Self>, run: RunId) -> HookContext {
+    /// The context of a hook run. Brings the agent's transcript up to date first.
+    async fn hook_context(self: &Arc<Self>, run: RunId) -> HookContext {
         let context = Arc::clone(self);
         let written =
             tokio::task::spawn_blocking(move || context.session_hooks.transcripts.write(&context, run.task)).await;
@@ -148,7 +144,7 @@ impl SessionContext {
                 0
             }
             Err(error) => {
-                tracing::error!(%error, "writing a transcript for hooks broke");
+                tracing::error!(%error, "writing a transcript for hooks failed");
                 0
             }
         };
@@ -156,7 +152,7 @@ impl SessionContext {
             self.roster.with_task(run.task, |known| (Arc::clone(&known.spec), Arc::clone(&known.path), known.depth));
         let (spec, path, depth) =
             known.map_or((None, Arc::from(""), 0), |(spec, path, depth)| (Some(spec), path, depth));
-        let word = |of: fn(&protocol::TaskSpec) -> &String| spec.as_deref().map(of).cloned().unwrap_or_default();
+        let field = |of: fn(&protocol::TaskSpec) -> &String| spec.as_deref().map(of).cloned().unwrap_or_default();
         HookContext {
             session: self.session,
             cwd: self.work_folder(run.task),
@@ -165,9 +161,9 @@ impl SessionContext {
             at: self.settings.clock.now(),
             agent: run.task,
             parent: spec.as_ref().and_then(|spec| spec.parent),
-            definition: word(|spec| &spec.agent),
-            name: word(|spec| &spec.name),
-            description: word(|spec| &spec.description),
+            definition: field(|spec| &spec.agent),
+            name: field(|spec| &spec.name),
+            description: field(|spec| &spec.description),
             path: path.to_string(),
             depth,
             activation: run.activation,
@@ -177,13 +173,13 @@ impl SessionContext {
     }
 }
 
-/// An agent's own hooks on an event. Below the root, the end of the agent is the end it speaks of.
+/// An agent's own hooks on an event. For a subagent, `AgentStop` means the end of that subagent.
 fn own_hooks(definition: &AgentSpec, event: HookEvent, is_root: bool) -> Vec<HookSpec> {
-    let meant = |hook: &HookSpec| match hook.event {
+    let effective_event = |hook: &HookSpec| match hook.event {
         HookEvent::AgentStop if !is_root => HookEvent::SubagentStop,
         HookEvent::SubagentStop if is_root => HookEvent::AgentStop,
         event => event,
     };
-    let hooks = definition.hooks.iter().filter(|hook| meant(hook) == event);
+    let hooks = definition.hooks.iter().filter(|hook| effective_event(hook) == event);
     hooks.map(|hook| HookSpec { event, ..hook.clone() }).collect()
 }

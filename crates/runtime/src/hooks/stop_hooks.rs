@@ -1,5 +1,5 @@
-//! Activations that hooks were told the start of and that ended before hooks could be told their stop: stopped, failed,
-//! or ended by an owner that is gone. Somebody tells it, once.
+//! Runs stop hooks, once, for activations whose start hooks ran and that ended without stop hooks: stopped, failed, or
+//! ended by an earlier owner.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use crate::agent::SessionContext;
 use crate::bus::{BusMessage, Subscription};
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// How many agents are parted from at once.
+/// How many stop hooks run at once.
 const MAX_CONCURRENT: usize = 8;
 
-/// How long whoever leaves the session waits for hooks on what has ended.
+/// How long the end of a session waits for stop hooks.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(10);
 
-/// How what was open at the beginning is parted from.
+/// What to do with activations that are open when the session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenActivationPolicy {
-    /// Hooks are told.
+    /// Run their stop hooks.
     Run,
-    /// They are not: they know of it in another session.
+    /// Skip their stop hooks: the original session runs them.
     Skip,
 }
 
-/// Tells hooks of activations that have ended without it.
+/// Runs stop hooks for activations that ended without them.
 #[derive(Debug)]
 pub(crate) struct StopHookRuns {
     closing: CancellationToken,
@@ -41,20 +41,20 @@ pub(crate) struct StopHookRuns {
 }
 
 impl StopHookRuns {
-    /// Begins to watch the session, if anything in it may have to be parted from.
+    /// Starts watching the session, if stop hooks may have to run.
     pub(crate) async fn begin(
         context: &Arc<SessionContext>,
         supervisor: &Supervisor,
         seq: u64,
-        manner: OpenActivationPolicy,
+        policy: OpenActivationPolicy,
     ) -> Result<Option<StopHookRuns>, InputRejection> {
-        let left = supervisor.query(open_activations).await?;
+        let open = supervisor.query(open_activations).await?;
         let catalog = &context.settings.catalog;
         let is_scoped = catalog.agents.iter().chain(&context.settings.main_agent).any(|agent| !agent.hooks.is_empty());
-        if left.is_empty() && !is_scoped && !context.session_hooks.has_activation_hooks() {
+        if open.is_empty() && !is_scoped && !context.session_hooks.has_activation_hooks() {
             return Ok(None);
         }
-        if manner == OpenActivationPolicy::Skip {
+        if policy == OpenActivationPolicy::Skip {
             for run in supervisor.query(ended_activations).await? {
                 supervisor.submit(mark_stop_hooks_ran(run)).await?;
             }
@@ -69,15 +69,15 @@ impl StopHookRuns {
         };
         let events = context.bus.subscribe(seq);
         #[expect(clippy::disallowed_methods, reason = "its handle, which ends it, is a field of its owner")]
-        let attendant = AbortOnDropHandle::new(tokio::spawn(watch.watch_ends(events, closing.clone())));
-        Ok(Some(StopHookRuns { closing, watcher: attendant }))
+        let watcher = AbortOnDropHandle::new(tokio::spawn(watch.watch_ends(events, closing.clone())));
+        Ok(Some(StopHookRuns { closing, watcher }))
     }
 
-    /// Parts from what has ended, within a bound; the next owner does what is left.
+    /// Runs the remaining stop hooks, within a time limit; the next owner runs the rest.
     pub(crate) async fn finish(self) {
         self.closing.cancel();
         if tokio::time::timeout(SHUTDOWN_WAIT, self.watcher).await.is_err() {
-            tracing::warn!("hooks on ended agents took too long; whoever opens the session next tells them");
+            tracing::warn!("stop hooks took too long; the next owner of the session runs them again");
         }
     }
 }
@@ -96,31 +96,31 @@ impl StopHookWatcher {
             tokio::select! {
                 biased;
                 () = closing.cancelled() => break,
-                Some(parted) = self.runs.join_next() => drop(parted),
-                goes_on = next_end(&mut events) => {
-                    if !goes_on {
+                Some(finished) = self.runs.join_next() => drop(finished),
+                is_open = next_end(&mut events) => {
+                    if !is_open {
                         return;
                     }
                 }
             }
         }
-        // What ended up to here.
+        // Include everything that has ended by now.
         let _gone = self.start_due_runs().await;
         while self.runs.join_next().await.is_some() {}
     }
 
-    /// Begins to part from everything that has ended.
+    /// Starts the stop hooks of everything that has ended.
     async fn start_due_runs(&mut self) -> Result<(), InputRejection> {
         for run in self.supervisor.query(ended_activations).await? {
             if self.under_way.insert(run) {
-                let (context, supervisor, room) =
+                let (context, supervisor, permits) =
                     (Arc::clone(&self.context), self.supervisor.clone(), Arc::clone(&self.permits));
                 self.runs.spawn(async move {
-                    // Nobody closes it.
-                    let _room = room.acquire().await;
+                    // The semaphore is never closed.
+                    let _permit = permits.acquire().await;
                     run_stop_hooks(&context, run).await;
                     if let Err(rejected) = supervisor.submit(mark_stop_hooks_ran(run)).await {
-                        tracing::info!(%rejected, %run, "that hooks were told of an end is not noted");
+                        tracing::info!(%rejected, %run, "the run of stop hooks was not recorded");
                     }
                     run
                 });
@@ -130,7 +130,7 @@ impl StopHookWatcher {
     }
 }
 
-/// Waits until another activation ends; whether one can.
+/// Waits until another activation ends; returns false if none can.
 async fn next_end(events: &mut Subscription) -> bool {
     loop {
         match events.next().await {
@@ -142,7 +142,7 @@ async fn next_end(events: &mut Subscription) -> bool {
             Ok(Some(BusMessage::Text { .. })) => {}
             Ok(None) => return false,
             Err(error) => {
-                tracing::warn!(%error, "ends of agents are no longer seen");
+                tracing::warn!(%error, "the events of the session can no longer be read");
                 return false;
             }
         }
@@ -153,27 +153,25 @@ async fn run_stop_hooks(context: &Arc<SessionContext>, run: RunId) {
     let outcome =
         |known: &crate::roster::RosterEntry| known.endings.get(&run.activation).map(|ending| ending.outcome.as_str());
     let reason = context.roster.with_task(run.task, outcome).flatten();
-    let said = reason.map(|_| context.task_trace(run.task).result_of(run.activation).0.to_owned()).unwrap_or_default();
+    let last_message =
+        reason.map(|_| context.task_trace(run.task).result_of(run.activation).0.to_owned()).unwrap_or_default();
     let reason = reason.unwrap_or("ended");
-    // It is over: there is nothing to keep from ending.
-    let _told = run_hooks(
-        context,
-        run,
-        HookEventData::AgentStop { reason: reason.into(), last_message: said, is_repeated: false },
-    )
-    .await;
+    // The activation is over, so hooks cannot keep it from ending.
+    let _verdict =
+        run_hooks(context, run, HookEventData::AgentStop { reason: reason.into(), last_message, is_repeated: false })
+            .await;
 }
 
 fn mark_stop_hooks_ran(run: RunId) -> KernelInput {
     KernelInput::StopHooksRan { task: run.task, activation: run.activation }
 }
 
-/// What was greeted and not parted from.
+/// Activations whose start hooks ran and whose stop hooks did not.
 fn open_activations(kernel: &Kernel) -> Vec<RunId> {
     kernel.tasks().flat_map(|task| task.pending_stop_hooks.iter().map(|activation| run(task, *activation))).collect()
 }
 
-/// What has ended among that.
+/// Those of them that have ended.
 fn ended_activations(kernel: &Kernel) -> Vec<RunId> {
     let is_over = |task: &KernelTask, activation: Activation| activation < task.activation || is_at_rest(task);
     let of_task = |task: &KernelTask| -> Vec<RunId> {

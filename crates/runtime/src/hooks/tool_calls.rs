@@ -1,4 +1,4 @@
-//! Tool calls: what hooks say before one is judged, and after it has run.
+//! Hooks on tool calls: before the permission check, and after the call.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -15,36 +15,36 @@ use crate::agent::SessionContext;
 use crate::call_waits::Caller;
 use crate::supervisor::InputRejection;
 
-/// Most bytes that all hooks together tell an agent about one call.
+/// The most bytes of text from all hooks about one call.
 const MAX_CONTEXT_BYTES: usize = 16 * 1024;
 
-/// Most bytes of changed arguments that the model is told.
+/// The most bytes of changed arguments that the model is shown.
 const MAX_INPUT_BYTES: usize = 2 * 1024;
 
-/// What hooks made of a call before it was judged.
+/// The feedback of hooks before the permission check of a call.
 #[derive(Debug, Default)]
 pub(crate) struct PreToolFeedback {
-    /// What the agent is told with the answer.
+    /// Text for the agent, added to the answer.
     context: Vec<String>,
-    /// Why a person is to decide, if that is wanted.
+    /// Why a hook wants the user to decide, if it does.
     ask: Option<String>,
 }
 
 impl PreToolFeedback {
-    /// The verdict with what hooks want: they may make an ask of what rules allow, and lift nothing.
+    /// Applies the hooks to a verdict: they may turn an allow into an ask, and lift nothing.
     pub(crate) fn narrow(&self, call: &ToolCallRequest, verdict: Verdict) -> Verdict {
         match (&self.ask, verdict.effect) {
             (Some(why), RuleEffect::Allow) => {
-                let (effect, ground) = (RuleEffect::Ask, VerdictBasis::Hook(why.clone()));
-                Verdict { effect, basis: ground, part: call.tool.clone(), rule: None, others: Vec::new() }
+                let (effect, basis) = (RuleEffect::Ask, VerdictBasis::Hook(why.clone()));
+                Verdict { effect, basis, part: call.tool.clone(), rule: None, others: Vec::new() }
             }
             (Some(_) | None, RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => verdict,
         }
     }
 }
 
-/// Tells hooks of a call that is about to be judged. What they make of it is what is judged, asked about, run and
-/// recorded; or the call has its answer.
+/// Runs the hooks before the permission check of a call. The input that they return is checked, asked about, run and
+/// recorded. If they deny the call, returns its answer.
 pub(crate) async fn before_call(
     context: &Arc<SessionContext>,
     caller: &Caller,
@@ -52,10 +52,10 @@ pub(crate) async fn before_call(
 ) -> Result<Result<PreToolFeedback, ToolResult>, InputRejection> {
     let verdict = run_hooks(context, caller.run, HookEventData::PreTool(tool_use(call))).await;
     caller.halt.record(&verdict);
-    let mut heard = PreToolFeedback { context: verdict.context, ask: None };
+    let mut feedback = PreToolFeedback { context: verdict.context, ask: None };
     match verdict.ruling {
         Ruling::Deny { reason } => return Ok(Err(denied(call, &reason))),
-        Ruling::Ask { reason } => heard.ask = Some(reason),
+        Ruling::Ask { reason } => feedback.ask = Some(reason),
         Ruling::Nothing | Ruling::Allow => {}
     }
     let changed = verdict.updated_input.map(Value::Object).filter(|input| !is_same(input, &call.input));
@@ -64,82 +64,82 @@ pub(crate) async fn before_call(
         let (turn, id) = (caller.turn, call.id.clone());
         let report = RunUpdate::CallRewritten { turn, call: id, input: input.clone() };
         caller.supervisor.report(caller.run, report).await?;
-        heard
+        feedback
             .context
             .insert(0, format!("A hook changed this call. It was made with: {}", Clip::new(&input, MAX_INPUT_BYTES)));
         call.input = input;
     }
-    Ok(Ok(heard))
+    Ok(Ok(feedback))
 }
 
-/// Tells hooks that a person would be asked; gives the answer if they say no. Their yes is not a person's.
+/// Runs the hooks before the user is asked; returns the answer if they deny. They cannot allow in the user's place.
 pub(crate) async fn permission_requested(
     context: &Arc<SessionContext>,
     caller: &Caller,
     call: &ToolCallRequest,
     verdict: &Verdict,
 ) -> Option<ToolResult> {
-    let occasion = HookEventData::PermissionRequest { call: tool_use(call), reason: verdict.reason() };
-    let verdict = run_hooks(context, caller.run, occasion).await;
+    let event = HookEventData::PermissionRequest { call: tool_use(call), reason: verdict.reason() };
+    let verdict = run_hooks(context, caller.run, event).await;
     caller.halt.record(&verdict);
     context.grants.apply_hook_updates(&verdict.rules);
     verdict.denial_reason().map(|reason| denied(call, reason))
 }
 
-/// A command that the runtime runs for a run's task, as hooks let it pass; or what they have against it. Nobody is there
-/// to be asked about it.
+/// Runs the hooks on a command of the runtime itself; returns the command with their changes, or their denial. An ask
+/// counts as a denial.
 pub(crate) async fn check_command(context: &Arc<SessionContext>, run: RunId, command: &str) -> Result<String, String> {
     let (id, input) = (CallId(format!("expects-{}", run.task)), json!({ "command": command }).to_string());
     let verdict = run_hooks(context, run, HookEventData::PreTool(ToolUse { id, tool: "shell".into(), input })).await;
     match verdict.ruling {
-        Ruling::Deny { reason } | Ruling::Ask { reason } => return Err(format!("a hook did not permit it: {reason}")),
+        Ruling::Deny { reason } | Ruling::Ask { reason } => return Err(format!("a hook denied it: {reason}")),
         Ruling::Nothing | Ruling::Allow => {}
     }
     match verdict.updated_input.as_ref().map(|input| input.get("command").and_then(Value::as_str)) {
         Some(Some(changed)) => Ok(changed.to_owned()),
-        Some(None) => Err("a hook took the command out of it".into()),
+        Some(None) => Err("a hook removed the command".into()),
         None => Ok(command.to_owned()),
     }
 }
 
-/// Tells hooks what became of a call, before that is durable: what they have to say goes with it.
+/// Runs the hooks after a call, before its answer is committed; their text is added to the answer.
 pub(crate) async fn after_call(
     context: &Arc<SessionContext>,
     caller: &Caller,
     call: &ToolCallRequest,
-    heard: PreToolFeedback,
+    feedback: PreToolFeedback,
     answer: ToolResult,
 ) -> ToolResult {
     let verdict = run_post_hooks(context, caller, call, &answer).await;
-    let added: Vec<String> = heard.context.into_iter().chain(verdict.context).collect();
+    let added: Vec<String> = feedback.context.into_iter().chain(verdict.context).collect();
     let replaced = |text: String| Clip::new(&text, context.settings.tools.output).into_string();
     let text = verdict.replacement_text.map_or(answer.text, replaced);
     let text = if added.is_empty() { text } else { format!("{text}\n\n{}", joined_context(&added)) };
     ToolResult { status: answer.status, text }
 }
 
-/// Tells hooks what became of a call whose answer is durable: what they have to say is mail, and so is what they put in
-/// the place of the answer, which has said no more than that the agent has started.
-pub(crate) async fn after_answered_call(context: &Arc<SessionContext>, untold: PendingPostHook, answer: &ToolResult) {
-    let PendingPostHook { call, caller, feedback: heard } = untold;
+/// Runs the hooks after a call whose answer is committed, which only says that the agent has started. Their text, and
+/// an answer that they replace, are sent as mail.
+pub(crate) async fn after_answered_call(context: &Arc<SessionContext>, pending: PendingPostHook, answer: &ToolResult) {
+    let PendingPostHook { call, caller, feedback } = pending;
     let verdict = run_post_hooks(context, &caller, &call, answer).await;
     let replaced = verdict.replacement_text.map(|text| {
         let text = Clip::new(&text, context.settings.tools.output);
-        format!("a hook replaced its answer; go by this instead:\n{text}")
+        format!("a hook replaced its answer; use this instead:\n{text}")
     });
-    let added: Vec<String> = heard.context.into_iter().chain(replaced).chain(verdict.context).collect();
+    let added: Vec<String> = feedback.context.into_iter().chain(replaced).chain(verdict.context).collect();
     if added.is_empty() {
         return;
     }
     let text = format!("About the call {} of `{}`: {}", call.id, call.tool, joined_context(&added));
     let (to, from, delivery) = (caller.run.task, Principal::Runtime, MailDelivery::Steer);
-    let letter = NewMail { to, from, delivery, body: MailBody::text(text) };
-    if let Err(rejected) = caller.supervisor.submit(KernelInput::Send(letter)).await {
-        tracing::info!(%rejected, "what a hook said is not heard");
+    let mail = NewMail { to, from, delivery, body: MailBody::text(text) };
+    if let Err(rejected) = caller.supervisor.submit(KernelInput::Send(mail)).await {
+        tracing::info!(%rejected, "the text of a hook was not delivered");
     }
 }
 
-/// What hooks say to what became of a call.
+/// Runs the hooks for the result of a call.
 async fn run_post_hooks(
     context: &Arc<SessionContext>,
     caller: &Caller,
@@ -147,44 +147,44 @@ async fn run_post_hooks(
     answer: &ToolResult,
 ) -> ::hooks::HookVerdict {
     let (call, mut text) = (tool_use(call), answer.text.clone());
-    // It is not durable yet, and may still hold what nobody is to read.
+    // The answer is not committed yet and may still contain secrets.
     context.redactor.redact_text(&mut text);
-    let occasion = match answer.status {
+    let event = match answer.status {
         ToolResultStatus::Done => HookEventData::PostTool { call, answer: text },
         ToolResultStatus::Refused => HookEventData::ToolFailed { call, error: text },
         ToolResultStatus::Broken => {
             let error = HookEventData::Error { what: "tool", message: text.clone() };
-            // There is nothing to decide about it.
-            let _heard = run_hooks(context, caller.run, error).await;
+            // Hooks cannot decide anything here.
+            let _verdict = run_hooks(context, caller.run, error).await;
             HookEventData::ToolFailed { call, error: text }
         }
         ToolResultStatus::Denied => HookEventData::PermissionDenied { call, reason: text },
         ToolResultStatus::Interrupted | ToolResultStatus::Cancelled => return ::hooks::HookVerdict::default(),
     };
-    let verdict = run_hooks(context, caller.run, occasion).await;
+    let verdict = run_hooks(context, caller.run, event).await;
     caller.halt.record(&verdict);
     verdict
 }
 
-/// A hook's word that an agent is to stop altogether, once the calls of its answer are over.
+/// A hook's request that an agent stops altogether, once the calls of its answer are over.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HookHalt(Arc<OnceLock<String>>);
 
 impl HookHalt {
     fn record(&self, verdict: &::hooks::HookVerdict) {
         if let Some(reason) = &verdict.halt_reason {
-            // The first reason is the one that counts.
+            // The first reason counts.
             self.0.set(reason.clone()).ok();
         }
     }
 
-    /// Why the agent is to stop, if it is.
+    /// Why the agent must stop, if it must.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }
 }
 
-/// A call that hooks were told of before, and not after.
+/// A call whose pre-tool hooks ran and whose post-tool hooks did not.
 #[derive(Debug)]
 pub(crate) struct PendingPostHook {
     pub(crate) call: ToolCallRequest,
@@ -192,20 +192,20 @@ pub(crate) struct PendingPostHook {
     pub(crate) feedback: PreToolFeedback,
 }
 
-/// Calls that start agents: they may be answered in the step that starts them, and hooks be told only then.
+/// Calls that start agents: they may be answered in the step that starts them, before their post-tool hooks run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PendingPostHooks(Arc<Mutex<Vec<PendingPostHook>>>);
 
 impl PendingPostHooks {
-    pub(crate) fn push(&self, untold: PendingPostHook) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(untold);
+    pub(crate) fn push(&self, pending: PendingPostHook) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(pending);
     }
 
-    /// What hooks said before a call that is answered in the usual way after all.
+    /// Takes the feedback for a call that is answered in the usual way after all.
     pub(crate) fn settle(&self, call: &CallId) -> PreToolFeedback {
-        let mut untold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = untold.iter().position(|untold| untold.call.id == *call);
-        at.map(|at| untold.swap_remove(at).feedback).unwrap_or_default()
+        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = pending.iter().position(|pending| pending.call.id == *call);
+        at.map(|at| pending.swap_remove(at).feedback).unwrap_or_default()
     }
 
     pub(crate) fn take(&self) -> Vec<PendingPostHook> {
@@ -218,7 +218,7 @@ fn tool_use(call: &ToolCallRequest) -> ToolUse {
 }
 
 fn denied(call: &ToolCallRequest, reason: &str) -> ToolResult {
-    let text = format!("A hook did not permit this call of `{}`: {reason}", call.tool);
+    let text = format!("A hook denied this call of `{}`: {reason}", call.tool);
     ToolResult { status: ToolResultStatus::Denied, text: Clip::new(&text, MAX_CONTEXT_BYTES).into_string() }
 }
 

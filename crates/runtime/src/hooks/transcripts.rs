@@ -1,5 +1,5 @@
-//! Transcripts for hooks: what each agent heard and said, one JSON object a line, in the form that scripts of such
-//! hooks know: `user` and `assistant` with a message, and `system` for everything else.
+//! Transcripts for hooks: the messages of each agent as JSON Lines, in the form that existing hook scripts expect:
+//! `user` and `assistant` with a message, and `system` for everything else.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{DirBuilder, OpenOptions};
@@ -20,11 +20,11 @@ use crate::conversation::ResultFormatter;
 pub(super) enum TranscriptError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("{path} cannot be written: {source}; hooks may read an older one")]
+    #[error("{path} cannot be written: {source}; hooks may read an older version")]
     File { path: String, source: io::Error },
 }
 
-/// Whoever writes the transcripts of a session's agents.
+/// The transcript writers of a session's agents.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptWriters(Mutex<HashMap<TaskId, Arc<Mutex<TranscriptWriter>>>>);
 
@@ -36,12 +36,12 @@ struct TranscriptWriter {
 }
 
 impl TranscriptWriters {
-    /// Where an agent's transcript is.
+    /// The path of an agent's transcript.
     pub(super) fn path(context: &SessionContext, task: TaskId) -> PathBuf {
         context.settings.home.session_dir(context.session).join("transcripts").join(format!("{task}.jsonl"))
     }
 
-    /// Brings an agent's transcript up to the last durable event; gives that event's number.
+    /// Writes an agent's transcript up to the last committed event; returns that event's number.
     pub(super) fn write(&self, context: &SessionContext, task: TaskId) -> Result<u64, TranscriptError> {
         let writer = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(task).or_default());
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +60,7 @@ impl TranscriptWriters {
             writer.seq = envelope.seq;
         }
         append(&path, &lines, is_new).map_err(|source| {
-            // What is written is not known; the next one begins anew.
+            // The content of the file is unknown; the next write starts anew.
             *writer = TranscriptWriter::default();
             TranscriptError::File { path: path.display().to_string(), source }
         })?;
@@ -106,8 +106,8 @@ impl TranscriptWriter {
                 Vec::new()
             }
             Event::MailDelivered { mail } => {
-                let heard = mail.iter().filter_map(|mail| self.unread.remove(mail));
-                heard.map(|(from, body)| user(&origin_name(from), body_text(&body, context).into())).collect()
+                let delivered = mail.iter().filter_map(|mail| self.unread.remove(mail));
+                delivered.map(|(from, body)| user(&origin_name(from), body_text(&body, context).into())).collect()
             }
             Event::StartHooksRan { context, .. } => {
                 context.iter().map(|text| user("hook", text.as_str().into())).collect()

@@ -1,4 +1,4 @@
-//! `@path` in a `CLAUDE.md`: the file of that name is part of the text.
+//! `@path` imports in a `CLAUDE.md`: the named file is part of the text.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use super::InstructionPlaces;
 use super::open::{normalize_path, project_top};
 use super::read::InstructionOwner;
 
-/// A file of the project names one outside of it.
+/// A project file imports a file outside the project.
 pub(super) struct OutsideProjectError;
 
-/// Whether imports of this file are read: those of the program that has them.
+/// Whether imports in this file are read: only Claude's files have them.
 pub(super) fn has_imports(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name != "AGENTS.md" && !path.ends_with(".github/copilot-instructions.md") && !name.ends_with(".instructions.md")
 }
 
-/// The names that a text imports, in their order. What stands in code is not an import, and neither is an address of mail.
+/// The names that a text imports, in order. Code and e-mail addresses are not imports.
 pub(super) fn import_names(text: &str) -> Vec<&str> {
     let (mut names, mut fence) = (Vec::new(), None);
     for line in text.lines() {
@@ -39,7 +39,7 @@ fn imports_in_line(line: &str) -> impl Iterator<Item = &str> {
     named.filter(|name| !name.is_empty() && !name.starts_with('@'))
 }
 
-/// Where an import is, if a file of its kind may name it.
+/// The path of an import, if a file of this owner may import it.
 pub(super) fn import_target(
     places: &InstructionPlaces<'_>,
     from: &Path,

@@ -1,9 +1,10 @@
-//! Instruction files: those of the user, then those of the project from its top down to the working folder, in the names
-//! of every program that people write them for.
+//! Instruction files: those of the user, then those of the project from its top down to the working folder, under the
+//! names that the common coding agents use.
 //!
-//! A project's files are read before anybody has trusted it. So they are opened below its top without following links
-//! out of it, and only if they belong to the user or to whoever owns the project; what they import is held to the same,
-//! and to the rules on reading. Folders above the project are not read: they may belong to somebody else.
+//! A project's files are read before the user has trusted it. So they are opened below its top without following links
+//! out of it, and only if they belong to the user or to the owner of the project. The same holds for their imports,
+//! which must also comply with the rules on reading. Folders above the project are not read: they may belong to another
+//! user.
 
 mod imports;
 mod open;
@@ -16,38 +17,38 @@ use std::path::{Path, PathBuf};
 
 pub use read::Instructions;
 
-/// Where instruction files are looked for.
+/// The places that are searched for instruction files.
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "a question cannot be shown")]
 pub struct InstructionPlaces<'a> {
-    /// The working folder, without links.
+    /// The working folder, with links resolved.
     pub cwd: &'a Path,
-    /// The project's top, without links.
+    /// The project's top folder, with links resolved.
     pub top: &'a Path,
-    /// Bosun's own folder.
+    /// Bosun's home.
     pub home: &'a Path,
-    /// The user's own folder.
+    /// The user's home folder.
     pub user: Option<&'a Path>,
-    /// Whether rules let a file of the project be read that another one names or leads to.
+    /// Whether rules permit reading a project file that another file imports or links to.
     pub may_read: &'a dyn Fn(&Path) -> bool,
 }
 
 /// One instruction file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The files that it is about, as patterns; all when absent.
+    /// The files that it applies to, as patterns; all when absent.
     pub scope: Option<String>,
-    /// What it says, clipped.
+    /// Its text, clipped.
     pub text: String,
 }
 
-/// Something a person should know of a file.
+/// A notice to the user about an instruction file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionNotice {
     /// The file.
     pub path: PathBuf,
-    /// What is the matter, and what to do.
+    /// The problem.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! Opens an instruction file as whoever it belongs to permits.
+//! Opens an instruction file, as far as its owner is trusted.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -8,23 +8,23 @@ use host::PlainError;
 use super::InstructionPlaces;
 use super::read::{InstructionOwner, MAX_FILE_BYTES};
 
-/// Most bytes of a file of the user's own.
+/// Maximum bytes of a user file.
 const MAX_USER_BYTES: u64 = 1 << 20;
 
-/// Folders whose names begin with a dot and that hold instructions all the same.
+/// Folders that may hold instructions although their names begin with a dot.
 const VISIBLE_DOT_FOLDERS: [&str; 3] = [".claude", ".github", ".agents"];
 
-/// What a link in a project may lead to.
+/// The extensions of files that a link in a project may lead to.
 const TEXT_EXTENSIONS: [&str; 5] = ["md", "markdown", "mdc", "mdx", "txt"];
 
-/// What came of opening a file.
+/// The result of opening a file.
 pub(super) enum InstructionRead {
     Absent,
-    /// Its beginning: one byte more than is taken, so that the reader can tell.
+    /// Its beginning: one byte more than the limit, so that the reader notices a longer file.
     Bytes(Vec<u8>),
-    /// It is a link that leads out of the project.
+    /// It is a link to a file outside the project.
     Outside,
-    /// It is a link to what rules or its name keep from being read.
+    /// It is a link to a file that must not be read because of a rule or its name.
     Hidden,
     Failed(PlainError),
 }
@@ -43,8 +43,8 @@ pub(super) fn open(places: &InstructionPlaces<'_>, path: &Path, whose: Instructi
     from_read(read)
 }
 
-/// A link inside the project, such as `CLAUDE.md` to `AGENTS.md`, is as good as the file. It is looked up first and
-/// opened without links then, so that nobody can change where it leads in between.
+/// Reads a link inside the project, such as `CLAUDE.md` to `AGENTS.md`. It is resolved first and then opened without
+/// following links, so that its target cannot change in between.
 fn follow(places: &InstructionPlaces<'_>, path: &Path) -> InstructionRead {
     let top = project_top(places);
     let Ok(real) = path.canonicalize() else { return InstructionRead::Outside };
@@ -64,8 +64,8 @@ fn from_read(read: Result<Option<Vec<u8>>, PlainError>) -> InstructionRead {
     }
 }
 
-/// Whether a file of the project may be read because another one names it: rules must permit it, and no part of its name
-/// may be hidden, as that of `.env` is.
+/// Whether a project file may be read because another file imports it: rules must permit it, and no part of its path
+/// may be hidden, such as `.env`.
 pub(super) fn is_readable(places: &InstructionPlaces<'_>, path: &Path) -> bool {
     let below = path.strip_prefix(project_top(places)).unwrap_or(path);
     let hidden = |part: Component<'_>| match part.as_os_str().to_str() {

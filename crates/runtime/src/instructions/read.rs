@@ -1,4 +1,4 @@
-//! Which files are read, in which order, and how much of them.
+//! Reads the instruction files in order, within size limits.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use protocol::clip_middle;
 use super::open::{self, InstructionRead};
 use super::{InstructionFile, InstructionNotice, InstructionPlaces, imports, scoped};
 
-/// Files of the user, from the user's own folder.
+/// Files of the user, below the user's home folder.
 const OF_USER: [&str; 2] = [".claude/CLAUDE.md", ".copilot/copilot-instructions.md"];
 
-/// Files of a folder of the project, in the order in which they are read.
+/// Files in each folder of the project, in the order in which they are read.
 const OF_FOLDER: [&str; 5] =
     ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".github/copilot-instructions.md"];
 
-/// Most bytes taken of one file, and of all.
+/// Maximum bytes of one file, and of all.
 pub(super) const MAX_FILE_BYTES: usize = 32 * 1024;
 const MAX_TOTAL_BYTES: usize = 64 * 1024;
 
-/// How deep imports are followed, and how many of them in all.
+/// Maximum depth and number of imports.
 const MAX_DEPTH: usize = 5;
 const MAX_IMPORTS: usize = 64;
 
@@ -28,12 +28,12 @@ const MAX_IMPORTS: usize = 64;
 pub struct Instructions {
     /// The files.
     pub files: Vec<InstructionFile>,
-    /// What could not be used as it is.
+    /// Notices about files that were not used in full.
     pub notices: Vec<InstructionNotice>,
     imported: usize,
 }
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InstructionOwner {
     User,
@@ -65,10 +65,10 @@ impl Instructions {
             InstructionRead::Absent => return,
             InstructionRead::Bytes(bytes) => bytes,
             InstructionRead::Outside => {
-                return self.note(path, "not read: it is a link that leads out of the project".into());
+                return self.note(path, "not read: it is a link to a file outside the project".into());
             }
             InstructionRead::Hidden => {
-                return self.note(path, "not read: it leads to a file that is not for reading".into());
+                return self.note(path, "not read: it is a link to a hidden or forbidden file".into());
             }
             InstructionRead::Failed(PlainError::Kind) => {
                 return self.note(path, "not read: it is not a regular file".into());
@@ -89,14 +89,13 @@ impl Instructions {
             return;
         }
         if known + text.len() > MAX_TOTAL_BYTES {
-            return self
-                .note(path, format!("left out: instruction files are longer than {MAX_TOTAL_BYTES} bytes together"));
+            return self.note(path, format!("left out: all instruction files exceed {MAX_TOTAL_BYTES} bytes together"));
         }
         self.files.push(InstructionFile { path: path.to_owned(), scope, text: text.clone() });
         self.import(places, path, whose, depth, &text);
     }
 
-    /// Adds the files that a text names as part of it.
+    /// Adds the files that a text imports.
     fn import(
         &mut self,
         places: &InstructionPlaces<'_>,
@@ -122,7 +121,7 @@ impl Instructions {
                 }
                 Ok(_absent) => {}
                 Err(imports::OutsideProjectError) => {
-                    self.note(path, format!("`@{name}` is not read: it leads out of the project"));
+                    self.note(path, format!("`@{name}` is not read: it is outside the project"));
                 }
             }
         }

@@ -1,22 +1,21 @@
-//! Folders of instruction files, each of which may be about some files only: `.claude/rules` and
-//! `.github/instructions`.
+//! Folders of instruction files that may apply to certain files only: `.claude/rules` and `.github/instructions`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use protocol::FrontMatter;
 
-/// The folders, from the project's top, and how the names of their files end.
+/// The folders, relative to the project's top, with the suffix of their files.
 const FOLDERS: [(&str, &str); 2] = [(".claude/rules", ".md"), (".github/instructions", ".instructions.md")];
 
-/// How many files are looked at, and how deep.
+/// Maximum number of files that are checked, and maximum depth.
 const MAX_FILES: usize = 200;
 const MAX_DEPTH: usize = 4;
 
-/// What says which files it is about.
+/// The frontmatter keys for the files that it applies to.
 const SCOPE_KEYS: [&str; 3] = ["applyto", "paths", "globs"];
 
-/// The files in those folders, sorted. Links to folders are not followed; links to files are told of when they are read.
+/// The files in those folders, sorted. Links to folders are not followed; links to files are reported when read.
 pub(super) fn files(top: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for (below, ends) in FOLDERS {
@@ -44,7 +43,7 @@ pub(super) fn files(top: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Which files a text is about, and what it says without its frontmatter. Only files of those folders have one.
+/// The files that a text applies to, and the text without its frontmatter. Only files in those folders have one.
 pub(super) fn scope<'a>(path: &Path, text: &'a str) -> (Option<String>, &'a str) {
     let is_scoped = FOLDERS.iter().any(|(folder, _)| path.ancestors().any(|above| above.ends_with(folder)));
     match FrontMatter::parse(text) {
@@ -53,7 +52,7 @@ pub(super) fn scope<'a>(path: &Path, text: &'a str) -> (Option<String>, &'a str)
     }
 }
 
-/// The patterns of a frontmatter, on the line of their key or in a list below it.
+/// The patterns in frontmatter, on the line of their key or in a list below it.
 fn patterns(head: &str) -> Option<String> {
     let tidy = |text: &str| text.trim().trim_matches(['[', ']', '"', '\'']).replace(['"', '\''], "");
     let mut lines = head.lines();

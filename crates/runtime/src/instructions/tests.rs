@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::read::MAX_FILE_BYTES;
 use super::{InstructionPlaces, Instructions};
 
-/// A machine with a user's folder, and a repository in it that others could have written.
+/// A home folder with a repository in it that other people could have written.
 struct Machine(tempfile::TempDir);
 
 impl Machine {
@@ -72,7 +72,7 @@ fn a_repository_of_another_user_above_is_not_read() {
     machine.write("repo/AGENTS.md", "a stranger's");
     machine.write("repo/a/AGENTS.md", "mine");
     let (cwd, home) = (machine.at("repo/a"), machine.at("user/.bosun"));
-    // The project of this folder is the folder itself, since the repository above belongs to somebody else.
+    // The project of this folder is the folder itself, since the repository above belongs to another user.
     let places = InstructionPlaces { cwd: &cwd, top: &cwd, home: &home, user: None, may_read: &|_path| true };
     assert_eq!(texts(&Instructions::read(&places)), ["mine"]);
 }
@@ -173,7 +173,7 @@ fn no_file_of_a_project_leads_out_of_it() {
     }
 }
 
-/// The user's own secrets in the project are no instructions either.
+/// The user's own secrets in the project are not instructions either.
 #[test]
 fn neither_links_nor_imports_bring_hidden_or_forbidden_files() {
     let machine = Machine::new();

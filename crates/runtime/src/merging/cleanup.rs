@@ -1,4 +1,4 @@
-//! Checkouts that a fleet leaves behind. One whose work is in the result is not needed any more; every other stays.
+//! Removes the checkouts of a fleet whose work is in the result; all others stay.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use super::fleet_work::FleetWork;
 use super::merger::FleetMerger;
 use super::summary::LeftoverCheckout;
 
-/// How many checkouts are removed at once.
-const AT_ONCE: usize = 8;
+/// How many checkouts are removed concurrently.
+const MAX_CONCURRENT_REMOVALS: usize = 8;
 
 impl FleetMerger {
-    /// Does away with the checkouts of workers whose work is part of `tip`; tells of those that stay.
+    /// Removes the checkouts of workers whose work is part of `tip`; returns those that stay.
     pub(super) async fn remove_checkouts(&self, works: &FleetWork, git: &Git, tip: &Commit) -> Vec<LeftoverCheckout> {
         let busy = self.busy_checkouts().await;
         let clear = |(task, path): (&TaskId, &String)| {
@@ -22,20 +22,22 @@ impl FleetMerger {
             let is_busy = busy.as_ref().is_none_or(|busy| busy.contains(&task));
             async move {
                 let why = if is_busy {
-                    Some("somebody works in it".into())
+                    Some("a task is working in it".into())
                 } else {
                     self.remove_checkout(git, task, sealed, tip).await
                 };
                 why.map(|why| LeftoverCheckout { task: task.to_string(), path, why })
             }
         };
-        let cleared: Vec<Option<LeftoverCheckout>> =
-            futures_util::stream::iter(works.checkouts.iter().map(clear)).buffered(AT_ONCE).collect().await;
+        let cleared: Vec<Option<LeftoverCheckout>> = futures_util::stream::iter(works.checkouts.iter().map(clear))
+            .buffered(MAX_CONCURRENT_REMOVALS)
+            .collect()
+            .await;
         cleared.into_iter().flatten().collect()
     }
 
-    /// Removes the session's refs to what the user's branch holds by now: history keeps it, or one commit with all of it.
-    /// All others stay.
+    /// Removes the session's refs to work that is now in the user's branch, as its history or as one commit. All other
+    /// refs stay.
     pub(super) async fn drop_landed_refs(&self, git: &Git, tip: &Commit) {
         let refs = format!("refs/bosun/{}/", self.context.session);
         for holder in [tip.as_str(), "HEAD"] {
@@ -45,10 +47,10 @@ impl FleetMerger {
         }
     }
 
-    /// Does away with one checkout; says why not.
+    /// Removes a checkout, or returns the reason why it stays.
     async fn remove_checkout(&self, git: &Git, task: TaskId, sealed: Option<Commit>, tip: &Commit) -> Option<String> {
-        let Some(sealed) = sealed else { return Some("what was made in it was broken off and is nowhere else".into()) };
-        match git::holds(git, tip, &sealed).await {
+        let Some(sealed) = sealed else { return Some("it has unfinished work that is stored nowhere else".into()) };
+        match git::contains_commit(git, tip, &sealed).await {
             Ok(true) => {}
             Ok(false) => return Some(format!("its work, {sealed}, is not in the result")),
             Err(error) => return Some(error.to_string()),
@@ -60,7 +62,7 @@ impl FleetMerger {
         }
     }
 
-    /// Nothing if an owner before this one did it.
+    /// Discards a checkout; returns `None` if an earlier owner process already did.
     async fn discard(&self, git: &Git, task: TaskId) -> Result<Option<DiscardOutcome>, GitError> {
         let (home, now) = (&self.context.settings.home, self.context.settings.clock.now());
         let id = CheckoutId { session: self.context.session, task };
@@ -74,7 +76,7 @@ impl FleetMerger {
         Checkout::open(git, &root, id).await?.discard(home, now).await.map(Some)
     }
 
-    /// The tasks in whose checkouts somebody works; nothing if nobody knows.
+    /// The owners of checkouts in which tasks are working; `None` if unknown.
     async fn busy_checkouts(&self) -> Option<BTreeSet<TaskId>> {
         let busy = |kernel: &kernel::Kernel| -> Vec<TaskId> {
             kernel.tasks().filter(|task| !task.is_finished()).map(|task| task.id).collect()

@@ -1,50 +1,54 @@
-//! What was merged becomes the user's: a branch to look at, or the branch they are on.
+//! Delivers the merged result to the user: as a new branch, or on the current branch.
 
 use git::{BaseCommit, Commit, Git, LandRequest, ScratchCheckout};
 
 use super::join::signature;
 use super::summary::MergeDestination;
 
-/// Most branches of one session.
-const MOST: usize = 100;
+/// Maximum number of branches per session.
+const MAX_BRANCHES: usize = 100;
 
-/// A merged tree that is to become the user's.
+/// A merged tree to deliver to the user.
 pub(super) struct MergedTree<'a> {
     pub(super) git: &'a Git,
     pub(super) scratch: &'a ScratchCheckout,
     pub(super) base_commit: &'a BaseCommit,
     pub(super) tip: &'a Commit,
-    /// What the fleet's refs begin with.
+    /// The prefix of the fleet's refs.
     pub(super) refs: &'a str,
-    /// The message of the commit that holds all of it, where it becomes one.
+    /// The commit message, where all of it becomes one commit.
     pub(super) message: &'a str,
-    /// What its branch is called, if nothing else is.
+    /// The name of its branch, if it is free.
     pub(super) branch: &'a str,
 }
 
-/// What is to become of the user's branch.
+/// What to do with the user's branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BranchAction {
-    /// It stays.
+    /// Leave it.
     Stay,
-    /// It moves to the result.
+    /// Move it to the result.
     Move,
-    /// It was to move, and may not for this reason.
+    /// Leave it although it should move, for this reason.
     MoveDenied(String),
 }
 
 impl MergedTree<'_> {
-    /// Gives the user the result.
-    pub(super) async fn deliver(&self, wish: BranchAction) -> Result<MergeDestination, String> {
+    /// Delivers the result.
+    pub(super) async fn deliver(&self, action: BranchAction) -> Result<MergeDestination, String> {
         if *self.tip == self.base_commit.base {
             return Ok(MergeDestination::NoChange);
         }
-        let lifted = self.base_commit.lift(self.git, self.tip, self.message, &signature()).await.map_err(error_text)?;
+        let lifted = self
+            .base_commit
+            .rebase_onto_head(self.git, self.tip, self.message, &signature())
+            .await
+            .map_err(error_text)?;
         let name = format!("{}/result", self.refs);
         let result = lifted.as_ref().unwrap_or(self.tip);
         self.git.done(&["update-ref", &name, result.as_str()], &[]).await.map_err(error_text)?;
         let Some(lifted) = lifted else { return Ok(MergeDestination::RefOnly { name }) };
-        let kept = match wish {
+        let kept = match action {
             BranchAction::Stay => None,
             BranchAction::MoveDenied(why) => Some(why),
             BranchAction::Move => match self.land(&lifted).await {
@@ -61,9 +65,9 @@ impl MergedTree<'_> {
         landing.land(self.git).await.map(|_landed| ()).map_err(|error| error.to_string())
     }
 
-    /// Makes a branch; one of that name that is something else stays as it is, and this one gets a number.
+    /// Creates the branch, with a number if a different branch already has its name.
     async fn make_branch(&self, tip: &Commit) -> Result<String, String> {
-        for n in 1..=MOST {
+        for n in 1..=MAX_BRANCHES {
             let name = if n == 1 { self.branch.to_owned() } else { format!("{}-{n}", self.branch) };
             let full = format!("refs/heads/{name}");
             let known = self.git.run(&["rev-parse", "-q", "--verify", &full], &[]).await.map_err(error_text)?;
@@ -71,15 +75,15 @@ impl MergedTree<'_> {
                 return Ok(name);
             }
             if known.code != 0 {
-                let orders = format!("create {full} {tip}\n");
-                self.git.done(&["update-ref", "--stdin"], orders.as_bytes()).await.map_err(error_text)?;
+                let commands = format!("create {full} {tip}\n");
+                self.git.done(&["update-ref", "--stdin"], commands.as_bytes()).await.map_err(error_text)?;
                 return Ok(name);
             }
         }
-        Err(format!("there are {MOST} branches like {}; remove those that are not needed", self.branch))
+        Err(format!("there are {MAX_BRANCHES} branches like {}; remove those that are not needed", self.branch))
     }
 
-    /// The changed files, as `git diff --stat` tells them.
+    /// The changed files, as listed by `git diff --stat`.
     pub(super) async fn stat(&self) -> Result<String, String> {
         let args =
             ["diff", "--stat=80", "--no-color", "--no-ext-diff", self.base_commit.base.as_str(), self.tip.as_str()];

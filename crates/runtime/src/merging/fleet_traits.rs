@@ -1,4 +1,4 @@
-//! Merging, as a fleet asks for it.
+//! Implements the fleet's services with the merger.
 
 use protocol::{FleetConfig, Isolation, Todo};
 use tools::BoxFuture;
@@ -27,11 +27,11 @@ impl Collector for FleetMerger {
                 Ok(summary) => {
                     CollectedWork { landing: summary.destination.work_location(), missing: summary.not_merged() }
                 }
-                // Nobody can tell which work is in the result, so none is taken for merged.
+                // Which work is in the result is unknown, so none counts as merged.
                 Err(why) => {
                     let why = format!("it was not merged: {why}");
-                    let short = done.iter().map(|done| (done.todo.id.clone(), why.clone())).collect();
-                    CollectedWork { landing: WorkLocation::InCommits, missing: short }
+                    let missing = done.iter().map(|done| (done.todo.id.clone(), why.clone())).collect();
+                    CollectedWork { landing: WorkLocation::InCommits, missing }
                 }
             }
         })

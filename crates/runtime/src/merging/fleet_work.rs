@@ -1,4 +1,4 @@
-//! What the workers of a fleet brought, as the log tells it.
+//! The work of a fleet's workers, folded from the log.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -11,20 +11,20 @@ use crate::fleet::FinishedTodo;
 /// How many events are read at a time.
 const PAGE: usize = 512;
 
-/// What the workers of a fleet brought.
+/// The work of a fleet's workers.
 #[derive(Debug, Default)]
 pub(super) struct FleetWork {
-    /// How many fleets were done with before this one.
+    /// How many fleets were finished before this one.
     pub(super) fleets: u32,
-    /// The commit that holds what each todo brought.
+    /// The commit with the work of each todo.
     pub(super) commits: BTreeMap<TodoId, Commit>,
-    /// What is merged, each with the commit that it became part of.
+    /// The merged todos, each with its merge commit.
     pub(super) merged: BTreeMap<TodoId, Commit>,
     /// The latest merge.
     pub(super) tip: Option<Commit>,
-    /// Who was started to fit work to that of others.
+    /// The agents that were started to resolve conflicts.
     pub(super) resolvers: Vec<ConflictResolver>,
-    /// The checkouts of workers and of those who fit work to that of others.
+    /// The checkouts of workers and of agents that resolve conflicts.
     pub(super) checkouts: BTreeMap<TaskId, String>,
     sealed: HashMap<TaskId, Commit>,
     workers: HashSet<TaskId>,
@@ -32,18 +32,18 @@ pub(super) struct FleetWork {
     last_seq: u64,
 }
 
-/// An agent that was started to fit work to that of others.
+/// An agent that was started to resolve a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ConflictResolver {
     pub(super) task: TaskId,
-    /// Whose work.
+    /// The todo whose work conflicts.
     pub(super) todo: TodoId,
-    /// The merge that it began with.
+    /// The merge that it started from.
     pub(super) base: Commit,
 }
 
 impl FleetWork {
-    /// Reads what happened since the last look.
+    /// Applies the events since the last call.
     pub(super) fn catch_up(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
         loop {
             let page = reader.events_after(self.last_seq, PAGE)?;
@@ -57,20 +57,20 @@ impl FleetWork {
         }
     }
 
-    /// Leaves out what is not done as things are: its todo is gone, or was opened again.
+    /// Removes work whose todo is not done any more: it was deleted or reopened.
     pub(super) fn retain_done(&mut self, done: &[FinishedTodo]) {
         let done: BTreeSet<&TodoId> = done.iter().map(|done| &done.todo.id).collect();
         self.commits.retain(|todo, _| done.contains(todo));
     }
 
-    /// What a task made of its checkout.
+    /// The commit that a task's checkout was sealed as.
     pub(super) fn sealed(&self, task: TaskId) -> Option<&Commit> {
         self.sealed.get(&task)
     }
 
     fn read(&mut self, entry: &LogEntry) {
         match &entry.event {
-            // What an earlier fleet finished is the user's already; one that was broken off goes on.
+            // The work of a finished fleet is already the user's; an unfinished fleet continues.
             Event::FleetBegan(_) if self.is_over => {
                 *self = FleetWork { fleets: self.fleets + 1, last_seq: self.last_seq, ..FleetWork::default() };
             }
@@ -82,11 +82,8 @@ impl FleetWork {
                 if let (Some(todo), Some(Isolation::Worktree { base: Some(base), .. })) =
                     (&spec.merges, &spec.isolation)
                 {
-                    let resolver = Commit::new(base).map(|begun| ConflictResolver {
-                        task: entry.task,
-                        todo: todo.clone(),
-                        base: begun,
-                    });
+                    let (task, todo) = (entry.task, todo.clone());
+                    let resolver = Commit::new(base).map(|base| ConflictResolver { task, todo, base });
                     self.resolvers.extend(resolver);
                 }
             }
@@ -97,8 +94,8 @@ impl FleetWork {
                 self.sealed.extend(Commit::new(commit).map(|commit| (entry.task, commit)));
             }
             Event::TodoDone { todo, fence: Some(_), .. } => self.done(todo, entry.task),
-            Event::TodoDone { todo, fence: None, reused: brought } => {
-                let work = brought.as_ref().and_then(|brought| brought.commit.as_deref()).and_then(Commit::new);
+            Event::TodoDone { todo, fence: None, reused } => {
+                let work = reused.as_ref().and_then(|reused| reused.commit.as_deref()).and_then(Commit::new);
                 work.into_iter().for_each(|work| self.reuse(todo, work));
             }
             Event::WorkMerged { todo, commit } => {
@@ -111,7 +108,7 @@ impl FleetWork {
         }
     }
 
-    /// What an earlier run did is to be merged, unless it is already.
+    /// Queues the work of an earlier run for merging, unless it is merged already.
     fn reuse(&mut self, todo: &TodoId, work: Commit) {
         if self.commits.get(todo) != Some(&work) {
             self.merged.remove(todo);

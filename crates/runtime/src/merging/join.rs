@@ -1,15 +1,15 @@
-//! What a worker begins with: the work of everything that its todo depends on.
+//! Joins the work of a todo's dependencies into the commit that its worker starts from.
 
 use git::{Commit, Git, MergeOutcome, MergePart, ResolveOutcome, Signature};
 
 use super::merge_session::MergeSession;
 
-/// Who makes merges.
+/// The author of merge commits.
 pub(super) fn signature() -> Signature {
     Signature { name: "Bosun".into(), email: "bosun@bosun.invalid".into() }
 }
 
-/// Joins the parts on the base. A conflict goes to an agent once; says in words why there is nothing to begin with.
+/// Merges the parts onto the base. Each conflict goes to an agent once; the error says why the parts cannot be joined.
 pub(super) async fn join_parts(
     git: &Git,
     base: &Commit,
@@ -23,18 +23,18 @@ pub(super) async fn join_parts(
         tip = match merged {
             MergeOutcome::Whole(commit) => commit,
             MergeOutcome::Conflict(conflict) => {
-                let unfit = |why: String| {
+                let conflicts = |why: String| {
                     format!(
-                        "the work of {}, which it depends on, does not fit the rest in {}: {why}",
+                        "the work of its dependency {} conflicts with the rest in {}: {why}",
                         part.name,
                         conflict.files.join(", ")
                     )
                 };
-                let begun = conflict.begun(git, &by).await.map_err(|error| error.to_string())?;
-                let done = session.resolve(&conflict, &begun).await.map_err(unfit)?;
+                let start = conflict.start_commit(git, &by).await.map_err(|error| error.to_string())?;
+                let done = session.resolve(&conflict, &start).await.map_err(conflicts)?;
                 match conflict.resolve(git, &done, &by).await.map_err(|error| error.to_string())? {
                     ResolveOutcome::Whole(commit) => commit,
-                    ResolveOutcome::Marked(files) => return Err(unfit(describe_marks(&files))),
+                    ResolveOutcome::Marked(files) => return Err(conflicts(describe_markers(&files))),
                 }
             }
         };
@@ -42,7 +42,7 @@ pub(super) async fn join_parts(
     Ok(tip)
 }
 
-/// What is wrong with a resolution that has marks.
-pub(super) fn describe_marks(files: &[String]) -> String {
-    format!("the agent left marks of the conflict in {}", files.join(", "))
+/// The problem of a resolution that still has conflict markers.
+pub(super) fn describe_markers(files: &[String]) -> String {
+    format!("the agent left conflict markers in {}", files.join(", "))
 }

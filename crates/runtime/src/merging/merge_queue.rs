@@ -1,4 +1,4 @@
-//! The queue that all work goes through when everything is done.
+//! Takes all work of a fleet through the merge queue.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use git::{Commit, ConflictOutcome, MergeCandidate, MergeCandidateOutcome, MergeC
 use protocol::TodoId;
 
 use super::fleet_work::FleetWork;
-use super::join::{describe_marks, signature};
+use super::join::{describe_markers, signature};
 use super::merge_session::{self, MergeSession};
 use super::order::MergeOrder;
 use super::summary::TodoMergeOutcome;
 
-/// What is to be merged, and what is known of it.
+/// The work to merge.
 pub(super) struct MergeInput<'a> {
     pub(super) work: &'a FleetWork,
     pub(super) order: &'a MergeOrder,
@@ -19,7 +19,7 @@ pub(super) struct MergeInput<'a> {
 }
 
 impl MergeInput<'_> {
-    /// The parts in the order of the graph.
+    /// The parts in dependency order.
     pub(super) fn parts(&self) -> Vec<MergePart> {
         let mut todos: Vec<TodoId> = self.work.commits.keys().cloned().collect();
         self.order.sort(&mut todos);
@@ -30,23 +30,23 @@ impl MergeInput<'_> {
         todos.iter().filter_map(part).collect()
     }
 
-    /// Takes every part through the queue. An error ends it where it is, and whoever goes on begins there.
+    /// Takes every part through the queue. After an error, the next call continues where this one stopped.
     pub(super) async fn run(
         &self,
         queue: &mut MergeQueue,
         parts: &[MergePart],
     ) -> Result<Vec<TodoMergeOutcome>, String> {
-        let mut out: Vec<(TodoId, Commit)> = Vec::new();
-        let mut fits = Vec::new();
+        let mut left_out: Vec<(TodoId, Commit)> = Vec::new();
+        let mut outcomes = Vec::new();
         for part in parts {
             let todo = TodoId(part.name.clone());
-            let fit = self.merge_part(queue, part, &todo, &out).await?;
-            if fit != TodoMergeOutcome::Merged {
-                out.push((todo, part.commit.clone()));
+            let outcome = self.merge_part(queue, part, &todo, &left_out).await?;
+            if outcome != TodoMergeOutcome::Merged {
+                left_out.push((todo, part.commit.clone()));
             }
-            fits.push(fit);
+            outcomes.push(outcome);
         }
-        Ok(fits)
+        Ok(outcomes)
     }
 
     async fn merge_part(
@@ -54,13 +54,13 @@ impl MergeInput<'_> {
         queue: &mut MergeQueue,
         part: &MergePart,
         todo: &TodoId,
-        out: &[(TodoId, Commit)],
+        left_out: &[(TodoId, Commit)],
     ) -> Result<TodoMergeOutcome, String> {
         if self.work.merged.contains_key(todo) {
             return Ok(TodoMergeOutcome::Merged);
         }
         let above: BTreeSet<TodoId> = self.order.all_dependencies(todo);
-        if let Some((on, _)) = out.iter().find(|(missing, _)| above.contains(missing)) {
+        if let Some((on, _)) = left_out.iter().find(|(missing, _)| above.contains(missing)) {
             return Ok(TodoMergeOutcome::Blocked { on: on.clone() });
         }
         match queue.offer(part).await.map_err(error_text)? {
@@ -69,18 +69,18 @@ impl MergeInput<'_> {
                 Ok(TodoMergeOutcome::Merged)
             }
             MergeCandidateOutcome::Candidate(candidate) => self.accept_checked(queue, todo, candidate).await,
-            MergeCandidateOutcome::Conflict(conflict) => self.resolve_conflict(queue, todo, &conflict, out).await,
+            MergeCandidateOutcome::Conflict(conflict) => self.resolve_conflict(queue, todo, &conflict, left_out).await,
         }
     }
 
-    /// Accepts a candidate if the check holds.
+    /// Accepts a candidate if it passes the check.
     async fn accept_checked(
         &self,
         queue: &mut MergeQueue,
         todo: &TodoId,
         candidate: MergeCandidate,
     ) -> Result<TodoMergeOutcome, String> {
-        // Files are put there only for a check that looks at them.
+        // Files are checked out only if there is a check.
         match self.session.has_check(todo).await {
             Ok(false) => {}
             Ok(true) => {
@@ -96,56 +96,57 @@ impl MergeInput<'_> {
         Ok(TodoMergeOutcome::Merged)
     }
 
-    /// Takes what an agent made of the same conflict before, or lets one try.
+    /// Resolves a conflict with an earlier resolution of the same conflict, or with an agent.
     async fn resolve_conflict(
         &self,
         queue: &mut MergeQueue,
         todo: &TodoId,
         conflict: &MergeConflict,
-        out: &[(TodoId, Commit)],
+        left_out: &[(TodoId, Commit)],
     ) -> Result<TodoMergeOutcome, String> {
-        let unfit = |tried: String| TodoMergeOutcome::Conflict { files: conflict.files.clone(), tried };
-        if let Some(candidate) = self.reuse_resolution(queue, conflict, out).await? {
+        let unresolved = |tried: String| TodoMergeOutcome::Conflict { files: conflict.files.clone(), tried };
+        if let Some(candidate) = self.reuse_resolution(queue, conflict, left_out).await? {
             return self.accept_checked(queue, todo, candidate).await;
         }
         let git = &queue.workspace().repository;
-        let begun = conflict.begun(git, &signature()).await.map_err(error_text)?;
-        let done = match self.session.resolve(conflict, &begun).await {
+        let start = conflict.start_commit(git, &signature()).await.map_err(error_text)?;
+        let done = match self.session.resolve(conflict, &start).await {
             Ok(done) => done,
-            Err(why) => return Ok(unfit(why)),
+            Err(why) => return Ok(unresolved(why)),
         };
         match queue.settle(conflict, &done).await.map_err(error_text)? {
-            ConflictOutcome::Marked(files) => Ok(unfit(describe_marks(&files))),
+            ConflictOutcome::Marked(files) => Ok(unresolved(describe_markers(&files))),
             ConflictOutcome::Candidate(candidate) => match self.accept_checked(queue, todo, candidate).await? {
                 TodoMergeOutcome::CheckFailed { said } => {
-                    Ok(unfit(format!("what the agent made of it does not pass the check: {said}")))
+                    Ok(unresolved(format!("the agent's resolution does not pass the check: {said}")))
                 }
-                fit => Ok(fit),
+                outcome => Ok(outcome),
             },
         }
     }
 
-    /// The merge of what an agent made of this work when it was joined for another worker, if that fits as well and
-    /// brings nothing along that was left out.
+    /// The merge of an earlier resolution, made when this work was joined for another worker, if it merges cleanly and
+    /// contains no work that was left out.
     async fn reuse_resolution(
         &self,
         queue: &MergeQueue,
         conflict: &MergeConflict,
-        out: &[(TodoId, Commit)],
+        left_out: &[(TodoId, Commit)],
     ) -> Result<Option<MergeCandidate>, String> {
         let todo = merge_session::conflict_todo(conflict);
         for resolver in self.work.resolvers.iter().filter(|resolver| resolver.todo == todo) {
             let Some(done) = self.work.sealed(resolver.task) else { continue };
             let git = &queue.workspace().repository;
-            let Some(commit) = conflict.again(git, &resolver.base, done, &signature()).await.map_err(error_text)?
+            let Some(commit) =
+                conflict.reuse_resolution(git, &resolver.base, done, &signature()).await.map_err(error_text)?
             else {
                 continue;
             };
-            let mut brings = false;
-            for (_, left_out) in out {
-                brings |= git::holds(git, &commit, left_out).await.map_err(error_text)?;
+            let mut has_left_out = false;
+            for (_, unmerged) in left_out {
+                has_left_out |= git::contains_commit(git, &commit, unmerged).await.map_err(error_text)?;
             }
-            if brings {
+            if has_left_out {
                 continue;
             }
             if let MergeCandidateOutcome::Candidate(candidate) = queue

@@ -1,4 +1,4 @@
-//! What merging asks of the session.
+//! The session's services for merging.
 
 use std::path::Path;
 
@@ -6,26 +6,26 @@ use git::{Commit, MergeConflict};
 use protocol::TodoId;
 use tools::BoxFuture;
 
-/// What merging asks of the session.
+/// The session's services for merging.
 pub(super) trait MergeSession: Send + Sync {
-    /// Lets an agent resolve a conflict, once; gives the commit that it made on top of `begun`, or says in words why there
-    /// is none.
-    fn resolve<'a>(&'a self, conflict: &'a MergeConflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>>;
+    /// Lets an agent resolve a conflict, once. Returns the commit that it made on top of `start`, or the reason why
+    /// there is none.
+    fn resolve<'a>(&'a self, conflict: &'a MergeConflict, start: &'a Commit) -> BoxFuture<'a, Result<Commit, String>>;
 
-    /// What a todo is called.
+    /// The title of a todo.
     fn title(&self, todo: &TodoId) -> String;
 
-    /// Whether a check looks at a todo's merge; says in words why it may not.
+    /// Whether a todo's merge has a check; the error says why the check may not run.
     fn has_check<'a>(&'a self, todo: &'a TodoId) -> BoxFuture<'a, Result<bool, String>>;
 
-    /// Runs the check of a todo's merge in a folder; gives what is wrong, in words, if anything is.
+    /// Runs the check of a todo's merge in a folder; the error says why it fails.
     fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Says durably that a todo's work is merged.
+    /// Records durably that a todo's work is merged.
     fn record_merged<'a>(&'a self, todo: &'a TodoId, commit: &'a Commit) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// The todo that a part of a merge is.
+/// The todo whose work conflicts.
 pub(super) fn conflict_todo(conflict: &MergeConflict) -> TodoId {
     TodoId(conflict.part.name.clone())
 }

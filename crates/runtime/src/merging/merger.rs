@@ -1,11 +1,11 @@
-//! Merging in a session.
+//! Merges the work of a session's fleet.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use git::{
-    BaseCommit, CheckoutId, CheckoutRequest as CheckoutOrder, Commit, Git, MergePart, MergeQueue, MergeWorkspace,
-    Repository, ScratchCheckout,
+    BaseCommit, CheckoutId, CheckoutRequest, Commit, Git, MergePart, MergeQueue, MergeWorkspace, Repository,
+    ScratchCheckout,
 };
 use kernel::{TodoGraph, TodoProgress};
 use protocol::{FleetConfig, Isolation, TaskId, Todo, TodoId};
@@ -22,82 +22,81 @@ use crate::agent::SessionContext;
 use crate::fleet::FinishedTodo;
 use crate::supervisor::Supervisor;
 
-/// Merges what the workers of a session's fleet brought.
+/// Merges the work of a session's fleet.
 #[derive(Debug)]
 pub struct FleetMerger {
     pub(super) context: Arc<SessionContext>,
     pub(super) supervisor: Supervisor,
     pub(super) root: TaskId,
     pub(super) work: Mutex<FleetWork>,
-    /// Held while an agent for a conflict is looked for and started, so that there is one.
+    /// Held while an agent for a conflict is found or started, so that there is only one.
     pub(super) resolver_lock: Mutex<()>,
-    /// What became of the latest fleet's work.
+    /// The summary of the latest fleet.
     summary: watch::Sender<Option<MergeSummary>>,
 }
 
-/// What merging asks of the session, for one fleet.
+/// The session's services for merging one fleet.
 pub(super) struct MergeServices<'a> {
     pub(super) merger: &'a FleetMerger,
-    pub(super) terms: &'a FleetConfig,
+    pub(super) config: &'a FleetConfig,
     pub(super) todos: Vec<Todo>,
-    /// The way from the top of the repository to the folder that the session works in.
+    /// The path from the top of the repository to the session's folder.
     pub(super) subfolder: PathBuf,
 }
 
 impl FleetMerger {
     pub(crate) fn new(context: Arc<SessionContext>, supervisor: Supervisor, root: TaskId) -> FleetMerger {
-        let (works, starting) = (Mutex::default(), Mutex::default());
         FleetMerger {
             context,
             supervisor,
             root,
-            work: works,
-            resolver_lock: starting,
+            work: Mutex::default(),
+            resolver_lock: Mutex::default(),
             summary: watch::Sender::default(),
         }
     }
 
-    /// Where the worker that does this todo works: in a checkout that begins with what the todos above it brought. Says in
-    /// words why there is none.
+    /// The isolation of this todo's worker: a checkout that starts from the work of its dependencies. The error says
+    /// why there is none.
     pub async fn isolation_for(&self, terms: &FleetConfig, todo: &Todo) -> Result<Option<Isolation>, String> {
         if !terms.isolated {
             return Ok(None);
         }
         let (order, _is_done) = self.graph().await?;
         let repository = self.repository().await?;
-        let hands = self.services(terms, &repository)?;
+        let services = self.services(terms, &repository)?;
         let (base_commit, parts) = {
-            let mut works = self.work.lock().await;
-            self.catch_up(&mut works)?;
-            let base_commit = self.base_commit(&repository, terms, works.fleets).await?;
+            let mut work = self.work.lock().await;
+            self.catch_up(&mut work)?;
+            let base_commit = self.base_commit(&repository, terms, work.fleets).await?;
             let mut above: Vec<TodoId> = order.all_dependencies(&todo.id).into_iter().collect();
             order.sort(&mut above);
             let part = |id: &TodoId| {
-                let (name, title) = (id.0.clone(), hands.title(id));
-                Some(MergePart { name, title, commit: works.commits.get(id)?.clone() })
+                let (name, title) = (id.0.clone(), services.title(id));
+                Some(MergePart { name, title, commit: work.commits.get(id)?.clone() })
             };
             (base_commit, above.iter().filter_map(part).collect::<Vec<_>>())
         };
-        let base = join_parts(repository.git(), &base_commit.base, &parts, &hands).await?;
+        let base = join_parts(repository.git(), &base_commit.base, &parts, &services).await?;
         Ok(Some(Isolation::Worktree { base: Some(base.to_string()), dirty: false }))
     }
 
-    /// Brings the work of everything that is done together, and gives it to the user. Says in words why it could not; what
-    /// was merged until then stays so.
+    /// Merges the work of all finished todos and delivers the result to the user. The error says why it could not; what
+    /// was merged by then stays merged.
     pub async fn collect(&self, terms: &FleetConfig, done: &[FinishedTodo]) -> Result<MergeSummary, String> {
         let (order, is_done) = self.graph().await?;
         let repository = self.repository().await?;
-        let hands = self.services(terms, &repository)?;
-        let mut read = FleetWork::default();
-        self.catch_up(&mut read)?;
-        read.retain_done(done);
-        let base_commit = self.base_commit(&repository, terms, read.fleets).await?;
-        let refs = self.refs(read.fleets);
-        let tip = read.tip.clone().unwrap_or_else(|| base_commit.base.clone());
+        let services = self.services(terms, &repository)?;
+        let mut work = FleetWork::default();
+        self.catch_up(&mut work)?;
+        work.retain_done(done);
+        let base_commit = self.base_commit(&repository, terms, work.fleets).await?;
+        let refs = self.refs(work.fleets);
+        let tip = work.tip.clone().unwrap_or_else(|| base_commit.base.clone());
         let scratch = self.scratch(&repository, &tip).await?;
-        let crop = MergeInput { work: &read, order: &order, session: &hands };
-        let parts = crop.parts();
-        let clashes =
+        let input = MergeInput { work: &work, order: &order, session: &services };
+        let parts = input.parts();
+        let conflicts =
             git::predict(&scratch.aside(repository.git()), &base_commit.base, &parts).await.map_err(error_text)?;
         let workspace = MergeWorkspace {
             repository: repository.git().clone(),
@@ -106,13 +105,17 @@ impl FleetMerger {
             by: signature(),
         };
         let mut queue = MergeQueue::new(workspace, tip);
-        let fits = crop.run(&mut queue, &parts).await?;
+        let outcomes = input.run(&mut queue, &parts).await?;
         let (workspace, tip) = queue.end();
-        let is_green = is_done && fits.iter().all(|fit| *fit == TodoMergeOutcome::Merged);
+        let is_green = is_done && outcomes.iter().all(|outcome| *outcome == TodoMergeOutcome::Merged);
         let branch = format!("bosun/fleet-{}", self.short_id());
         let message = commit_message(
             terms,
-            parts.iter().zip(&fits).filter(|(_, fit)| **fit == TodoMergeOutcome::Merged).map(|(part, _)| part),
+            parts
+                .iter()
+                .zip(&outcomes)
+                .filter(|(_, outcome)| **outcome == TodoMergeOutcome::Merged)
+                .map(|(part, _)| part),
         );
         let merged_tree = MergedTree {
             git: repository.git(),
@@ -123,58 +126,59 @@ impl FleetMerger {
             message: &message,
             branch: &branch,
         };
-        let taken = merged_tree.deliver(branch_action(terms, is_green)).await?;
+        let destination = merged_tree.deliver(branch_action(terms, is_green)).await?;
         let stat = merged_tree.stat().await?;
         workspace.scratch.remove();
-        let left = if is_green { self.remove_checkouts(&read, repository.git(), &tip).await } else { Vec::new() };
-        if let (MergeDestination::Landed { .. }, true) = (&taken, is_green) {
+        let leftover_checkouts =
+            if is_green { self.remove_checkouts(&work, repository.git(), &tip).await } else { Vec::new() };
+        if let (MergeDestination::Landed { .. }, true) = (&destination, is_green) {
             self.drop_landed_refs(repository.git(), &tip).await;
         }
-        let fitted = |(part, fit): (MergePart, TodoMergeOutcome)| TodoMergeResult {
+        let result = |(part, outcome): (MergePart, TodoMergeOutcome)| TodoMergeResult {
             todo: TodoId(part.name),
             commit: part.commit.to_string(),
-            outcome: fit,
+            outcome,
         };
         let summary = MergeSummary {
-            todos: parts.into_iter().zip(fits).map(fitted).collect(),
-            predicted_conflicts: clashes.into_iter().map(|clash| (TodoId(clash.a), TodoId(clash.b))).collect(),
+            todos: parts.into_iter().zip(outcomes).map(result).collect(),
+            predicted_conflicts: conflicts.into_iter().map(|pair| (TodoId(pair.a), TodoId(pair.b))).collect(),
             base: base_commit.base.to_string(),
             tip: tip.to_string(),
             stat,
-            destination: taken,
-            leftover_checkouts: left,
+            destination,
+            leftover_checkouts,
         };
         self.summary.send_replace(Some(summary.clone()));
         Ok(summary)
     }
 
-    /// What became of the latest fleet's work, once it was gathered in this process.
+    /// The summary of the latest fleet whose work was collected in this process.
     pub fn summary(&self) -> Option<MergeSummary> {
         self.summary.borrow().clone()
     }
 
-    pub(super) fn catch_up(&self, works: &mut FleetWork) -> Result<(), String> {
+    pub(super) fn catch_up(&self, work: &mut FleetWork) -> Result<(), String> {
         let reader = self.context.reader().map_err(|error| error.to_string())?;
-        works.catch_up(&reader).map_err(|error| error.to_string())
+        work.catch_up(&reader).map_err(|error| error.to_string())
     }
 
-    /// The last event there is.
+    /// The sequence number of the last event.
     pub(super) fn last_seq(&self) -> Result<u64, String> {
         let view = self.context.reader().and_then(|reader| reader.session_view());
         view.map(|view| view.events).map_err(|error| error.to_string())
     }
 
-    /// The order of the graph, and whether every todo is done.
+    /// The merge order, and whether every todo is done.
     async fn graph(&self) -> Result<(MergeOrder, bool), String> {
         let is_done = |graph: &TodoGraph| graph.nodes().all(|(_, node)| node.progress == TodoProgress::Done);
-        let look = move |kernel: &kernel::Kernel| (MergeOrder::from_graph(kernel.graph()), is_done(kernel.graph()));
-        self.supervisor.query(look).await.map_err(|rejected| rejected.to_string())
+        let read = move |kernel: &kernel::Kernel| (MergeOrder::from_graph(kernel.graph()), is_done(kernel.graph()));
+        self.supervisor.query(read).await.map_err(|rejected| rejected.to_string())
     }
 
     fn services<'a>(&'a self, terms: &'a FleetConfig, repository: &Repository) -> Result<MergeServices<'a>, String> {
         let rows = self.context.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
         let todos = rows.into_iter().map(|row| row.todo).collect();
-        Ok(MergeServices { merger: self, terms, todos, subfolder: repository.below().to_owned() })
+        Ok(MergeServices { merger: self, config: terms, todos, subfolder: repository.below().to_owned() })
     }
 
     async fn repository(&self) -> Result<Repository, String> {
@@ -183,7 +187,7 @@ impl FleetMerger {
         Repository::find(&git).await.map_err(error_text)
     }
 
-    /// What the fleet's work is built on: decided once, and kept in the repository.
+    /// The commit that the fleet's work is built on: decided once, and stored in the repository.
     async fn base_commit(
         &self,
         repository: &Repository,
@@ -194,7 +198,7 @@ impl FleetMerger {
         if let Some(kept) = BaseCommit::kept(git, &refs).await.map_err(error_text)? {
             return Ok(kept);
         }
-        let mut base_commit = BaseCommit::now(git).await.map_err(error_text)?;
+        let mut base_commit = BaseCommit::current(git).await.map_err(error_text)?;
         if terms.dirty {
             let index = self.checkouts()?.join("base.index");
             let snapshot = repository.snapshot_dirty(&index, &format!("{refs}/snapshot")).await.map_err(error_text)?;
@@ -206,31 +210,31 @@ impl FleetMerger {
 
     async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, String> {
         let id = CheckoutId { session: self.context.session, task: self.root };
-        let order = CheckoutOrder { id, name: "merging".into(), title: String::new(), base: base.clone() };
-        ScratchCheckout::make(repository, &self.checkouts()?, order).await.map_err(error_text)
+        let request = CheckoutRequest { id, name: "merging".into(), title: String::new(), base: base.clone() };
+        ScratchCheckout::make(repository, &self.checkouts()?, request).await.map_err(error_text)
     }
 
     fn checkouts(&self) -> Result<PathBuf, String> {
         self.context.settings.home.make_checkouts(self.context.session).map_err(|error| error.to_string())
     }
 
-    /// What the refs of a fleet begin with.
+    /// The prefix of a fleet's refs.
     fn refs(&self, fleet: u32) -> String {
         format!("refs/bosun/{}/fleet/{fleet}", self.context.session)
     }
 
-    /// The part of the session's id that differs most from others.
+    /// The end of the session's id, which differs most between sessions.
     fn short_id(&self) -> String {
         let id = self.context.session.to_string();
         id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned()
     }
 }
 
-/// The message of a commit that holds the work of several todos: what it was all for, and what each was.
+/// The message of a commit with the work of several todos: the goal, and the title of each todo.
 fn commit_message<'a>(terms: &FleetConfig, parts: impl Iterator<Item = &'a MergePart>) -> String {
     let titles: Vec<&str> =
         parts.map(|part| if part.title.trim().is_empty() { &*part.name } else { &*part.title }).collect();
-    // A plan without a goal goes by the name of its file.
+    // A plan without a goal has the name of its file as its goal.
     let has_goal = terms.plan.as_ref() != Some(&terms.goal);
     let title = match titles[..] {
         [only] => only.to_owned(),

@@ -1,9 +1,9 @@
-//! What the workers of a fleet brought becomes one tree.
+//! Merges the work of a fleet's workers into one tree.
 //!
-//! A worker begins with what the todos above its own brought, joined in the order of the graph. When all are done, a
-//! queue merges their work in that order in a throw-away checkout, with a check after each merge. The user's branch moves
-//! at the very end, if it was asked for and everything is green. What was merged is in the log, and the same work in the
-//! same order gives the same commits, so a new owner goes on where the last one stopped.
+//! A worker starts from the work of its todo's dependencies, joined in dependency order. When all todos are done, a
+//! queue merges their work in that order in a temporary checkout, with a check after each merge. The user's branch
+//! moves at the very end, if requested and if all checks pass. The log records each merge, and the same work in the
+//! same order gives the same commits, so a new owner process continues where the last one stopped.
 
 mod cleanup;
 mod deliver;

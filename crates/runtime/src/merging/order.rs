@@ -1,21 +1,22 @@
-//! The order of the graph: what others depend on comes first, then what was written first.
+//! The merge order of todos: by dependency, then by the time they were added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::TodoGraph;
 use protocol::TodoId;
 
-/// Where each todo stands in the graph.
+/// The position of every todo in the merge order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct MergeOrder {
-    positions: BTreeMap<TodoId, GraphPosition>,
+    positions: BTreeMap<TodoId, MergePosition>,
 }
 
-/// Where a todo stands.
+/// The position of a todo: todos with a smaller depth come first, then those that were added earlier.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct GraphPosition {
+struct MergePosition {
     depth: usize,
-    written: u64,
+    /// When the todo was added, relative to the others.
+    added: u64,
     depends_on: BTreeSet<TodoId>,
 }
 
@@ -25,57 +26,60 @@ impl MergeOrder {
     }
 
     fn from_todos(todos: impl Iterator<Item = (TodoId, u64, BTreeSet<TodoId>)>) -> MergeOrder {
-        let places = todos.map(|(id, written, above)| (id, GraphPosition { depth: 0, written, depends_on: above }));
-        let mut order = MergeOrder { positions: places.collect() };
+        let positions =
+            todos.map(|(id, written, depends_on)| (id, MergePosition { depth: 0, added: written, depends_on }));
+        let mut order = MergeOrder { positions: positions.collect() };
         order.assign_depths();
         order
     }
 
-    /// Gives each todo a depth that is greater than that of everything above it. One that depends on itself has none.
+    /// Gives each todo a depth greater than that of its dependencies. Todos in a cycle, or that depend on one, get the
+    /// maximum.
     fn assign_depths(&mut self) {
-        let mut below: BTreeMap<&TodoId, Vec<&TodoId>> = BTreeMap::new();
-        let mut waits: BTreeMap<&TodoId, usize> = BTreeMap::new();
-        for (id, place) in &self.positions {
-            let above = place.depends_on.iter().filter(|above| self.positions.contains_key(*above));
-            waits.insert(id, above.map(|above| below.entry(above).or_default().push(id)).count());
+        let mut dependents: BTreeMap<&TodoId, Vec<&TodoId>> = BTreeMap::new();
+        // How many dependencies of each todo have no depth yet.
+        let mut unmet: BTreeMap<&TodoId, usize> = BTreeMap::new();
+        for (id, position) in &self.positions {
+            let known = position.depends_on.iter().filter(|dependency| self.positions.contains_key(*dependency));
+            unmet.insert(id, known.map(|dependency| dependents.entry(dependency).or_default().push(id)).count());
         }
         let mut depths: BTreeMap<TodoId, usize> = BTreeMap::new();
-        let mut layer: Vec<&TodoId> = waits.iter().filter(|(_, waits)| **waits == 0).map(|(id, _)| *id).collect();
+        let mut layer: Vec<&TodoId> = unmet.iter().filter(|(_, unmet)| **unmet == 0).map(|(id, _)| *id).collect();
         let mut depth = 0;
         while !layer.is_empty() {
             let mut next = Vec::new();
             for id in layer {
                 depths.insert(id.clone(), depth);
-                for lower in below.get(id).into_iter().flatten().copied() {
-                    if let Some(waits) = waits.get_mut(lower) {
-                        *waits -= 1;
-                        next.extend((*waits == 0).then_some(lower));
+                for dependent in dependents.get(id).into_iter().flatten().copied() {
+                    if let Some(unmet) = unmet.get_mut(dependent) {
+                        *unmet -= 1;
+                        next.extend((*unmet == 0).then_some(dependent));
                     }
                 }
             }
             (layer, depth) = (next, depth + 1);
         }
-        for (id, place) in &mut self.positions {
-            place.depth = depths.get(id).copied().unwrap_or(usize::MAX);
+        for (id, position) in &mut self.positions {
+            position.depth = depths.get(id).copied().unwrap_or(usize::MAX);
         }
     }
 
-    /// The todos in the order of the graph.
+    /// Sorts todos in merge order.
     pub(super) fn sort(&self, todos: &mut [TodoId]) {
         todos.sort_by_key(|id| {
-            let place = self.positions.get(id);
-            (place.map(|place| (place.depth, place.written)), id.clone())
+            let position = self.positions.get(id);
+            (position.map(|position| (position.depth, position.added)), id.clone())
         });
     }
 
-    /// Everything that a todo depends on, be it through others.
+    /// All direct and indirect dependencies of a todo.
     pub(super) fn all_dependencies(&self, todo: &TodoId) -> BTreeSet<TodoId> {
         let mut found = BTreeSet::new();
         let mut next = vec![todo];
         while let Some(id) = next.pop() {
-            for above in self.positions.get(id).into_iter().flat_map(|place| &place.depends_on) {
-                if found.insert(above.clone()) {
-                    next.push(above);
+            for dependency in self.positions.get(id).into_iter().flat_map(|position| &position.depends_on) {
+                if found.insert(dependency.clone()) {
+                    next.push(dependency);
                 }
             }
         }
@@ -90,8 +94,8 @@ mod tests {
     use super::*;
 
     fn order(todos: &[(&str, &[&str])]) -> MergeOrder {
-        let ids = |above: &[&str]| above.iter().map(|id| TodoId::from(*id)).collect();
-        MergeOrder::from_todos((0..).zip(todos).map(|(written, (id, above))| (TodoId::from(*id), written, ids(above))))
+        let ids = |needs: &[&str]| needs.iter().map(|id| TodoId::from(*id)).collect();
+        MergeOrder::from_todos((0..).zip(todos).map(|(added, (id, needs))| (TodoId::from(*id), added, ids(needs))))
     }
 
     fn sorted(order: &MergeOrder) -> Vec<String> {
@@ -101,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_depend_on_comes_first_then_what_was_written_first() {
+    fn dependencies_come_first_then_older_todos() {
         let order = order(&[("z", &[]), ("last", &["b", "z"]), ("b", &["a"]), ("a", &[]), ("c", &["z", "gone"])]);
         assert_eq!(sorted(&order), ["z", "a", "b", "c", "last"]);
         assert_eq!(order.all_dependencies(&"last".into()), ["a", "b", "z"].map(TodoId::from).into());
@@ -109,11 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_and_a_circle_have_an_order_too() {
+    fn long_chains_and_cycles_are_ordered() {
         let names: Vec<String> = (0..10_000).map(|n| format!("t{n:05}")).collect();
-        let above = |n: usize| if n == 0 { BTreeSet::new() } else { BTreeSet::from([TodoId(names[n - 1].clone())]) };
+        let needs = |n: usize| if n == 0 { BTreeSet::new() } else { BTreeSet::from([TodoId(names[n - 1].clone())]) };
         let chain =
-            MergeOrder::from_todos((0..names.len()).rev().map(|n| (TodoId(names[n].clone()), n as u64, above(n))));
+            MergeOrder::from_todos((0..names.len()).rev().map(|n| (TodoId(names[n].clone()), n as u64, needs(n))));
         assert_eq!(sorted(&chain), names);
         assert_eq!(chain.all_dependencies(&TodoId(names[9_999].clone())).len(), 9_999);
         assert_eq!(sorted(&order(&[("a", &["b"]), ("b", &["a"]), ("c", &[])])), ["c", "a", "b"]);
@@ -123,12 +127,15 @@ mod tests {
         #[test]
         fn nothing_comes_before_what_it_depends_on(edges in prop::collection::vec((0..30_usize, 0..30_usize), 0..80)) {
             let name = |n: usize| TodoId(format!("t{n}"));
-            let above = |n| edges.iter().filter(|(a, b)| n == *a.max(b) && a != b).map(|(a, b)| name(*a.min(b))).collect();
-            let order = MergeOrder::from_todos((0..30).map(|n| (name(n), (n * 7 % 30) as u64, above(n))));
+            let needs = |n| {
+                let edges = edges.iter().filter(|(a, b)| n == *a.max(b) && a != b);
+                edges.map(|(a, b)| name(*a.min(b))).collect()
+            };
+            let order = MergeOrder::from_todos((0..30).map(|n| (name(n), (n * 7 % 30) as u64, needs(n))));
             let sorted = sorted(&order);
-            for (place, id) in sorted.iter().enumerate() {
-                for above in order.all_dependencies(&TodoId(id.clone())) {
-                    prop_assert!(sorted.iter().position(|known| *known == above.0) < Some(place));
+            for (position, id) in sorted.iter().enumerate() {
+                for dependency in order.all_dependencies(&TodoId(id.clone())) {
+                    prop_assert!(sorted.iter().position(|known| *known == dependency.0) < Some(position));
                 }
             }
         }

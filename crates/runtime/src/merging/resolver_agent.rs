@@ -1,4 +1,4 @@
-//! The agent that resolves a conflict, and the check of a merge.
+//! Starts agents that resolve merge conflicts, and runs the checks of merges.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::bus::BusMessage;
 use crate::task_workspaces::TaskWorkspace;
 use crate::{definition, expectations, fleet, prompt};
 
-/// The type of agent that resolves conflicts of what names none.
-const USUAL: &str = "general-purpose";
+/// The agent type for the conflicts of a todo, if neither the todo nor the fleet names one.
+const DEFAULT_AGENT: &str = "general-purpose";
 
-/// Most bytes of what git says of a conflict.
-const SAID: usize = 4 * 1024;
+/// Maximum bytes of the part of the prompt that describes the conflict.
+const MAX_FACTS_BYTES: usize = 4 * 1024;
 
 impl MergeSession for MergeServices<'_> {
-    fn resolve<'a>(&'a self, conflict: &'a MergeConflict, begun: &'a Commit) -> BoxFuture<'a, Result<Commit, String>> {
+    fn resolve<'a>(&'a self, conflict: &'a MergeConflict, start: &'a Commit) -> BoxFuture<'a, Result<Commit, String>> {
         Box::pin(async move {
-            let starting = self.merger.resolver_lock.lock().await;
-            let task = match self.find_resolver(begun).await? {
+            let lock = self.merger.resolver_lock.lock().await;
+            let task = match self.find_resolver(start).await? {
                 Some(task) => task,
-                None => self.start_resolver(conflict, begun).await?,
+                None => self.start_resolver(conflict, start).await?,
             };
-            drop(starting);
+            drop(lock);
             self.await_resolution(task).await
         })
     }
@@ -52,11 +52,11 @@ impl MergeSession for MergeServices<'_> {
                 self.merger.supervisor.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await;
             let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
             let context = &self.merger.context;
-            let site = TaskWorkspace::checkout(folder, &self.subfolder, &context.settings.env)
+            let workspace = TaskWorkspace::checkout(folder, &self.subfolder, &context.settings.env)
                 .map_err(|error| error.to_string())?;
-            match expectations::command_at(context, run, &Arc::new(site), &command).await? {
+            match expectations::check_command_at(context, run, &Arc::new(workspace), &command).await? {
                 None => Ok(()),
-                Some(missing) => Err(missing),
+                Some(failure) => Err(failure),
             }
         })
     }
@@ -70,34 +70,37 @@ impl MergeSession for MergeServices<'_> {
 }
 
 impl MergeServices<'_> {
-    /// Whoever was started to resolve this very conflict, by this owner or another.
-    async fn find_resolver(&self, begun: &Commit) -> Result<Option<TaskId>, String> {
-        let mut works = self.merger.work.lock().await;
-        self.merger.catch_up(&mut works)?;
-        Ok(works.resolvers.iter().find(|resolver| resolver.base == *begun).map(|resolver| resolver.task))
+    /// The agent that this or an earlier owner process started for this conflict.
+    async fn find_resolver(&self, start: &Commit) -> Result<Option<TaskId>, String> {
+        let mut work = self.merger.work.lock().await;
+        self.merger.catch_up(&mut work)?;
+        Ok(work.resolvers.iter().find(|resolver| resolver.base == *start).map(|resolver| resolver.task))
     }
 
-    async fn start_resolver(&self, conflict: &MergeConflict, begun: &Commit) -> Result<TaskId, String> {
+    async fn start_resolver(&self, conflict: &MergeConflict, start: &Commit) -> Result<TaskId, String> {
         let context = &self.merger.context;
         let id = merge_session::conflict_todo(conflict);
         let todo = self.todo(&id);
-        let own = todo.and_then(|todo| todo.agent_type.as_deref());
-        let wanted = own.or(self.terms.agent.as_deref()).unwrap_or(USUAL);
-        let agent =
-            context.settings.catalog.agent(wanted).ok_or_else(|| format!("there is no agent type `{wanted}`"))?;
+        let named = todo.and_then(|todo| todo.agent_type.as_deref());
+        let agent_type = named.or(self.config.agent.as_deref()).unwrap_or(DEFAULT_AGENT);
+        let agent = context
+            .settings
+            .catalog
+            .agent(agent_type)
+            .ok_or_else(|| format!("there is no agent type `{agent_type}`"))?;
         let definition = definition::definition_of(agent)?;
         let model = context.model_for(agent, todo.and_then(|todo| todo.model.as_deref()));
         let expects = Expectations { command: self.check_command(&id).await?, ..Expectations::default() };
         let title = todo.map_or("", |todo| todo.title.as_str());
         let spec = TaskSpec {
             parent: Some(self.merger.root),
-            description: format!("fits the work of {id} to that of others"),
+            description: format!("resolves the merge conflict of {id}"),
             mode: TaskMode::Background,
             on_complete: CompletionPolicy::Finish,
             definition: Some(definition.id.clone()),
             model: Some(model.map_err(|error| error.to_string())?),
             expects: (expects != Expectations::default()).then_some(expects),
-            isolation: Some(Isolation::Worktree { base: Some(begun.to_string()), dirty: false }),
+            isolation: Some(Isolation::Worktree { base: Some(start.to_string()), dirty: false }),
             merges: Some(id.clone()),
             ..context.task_spec(agent, &format!("merge-{id}"))
         };
@@ -105,21 +108,21 @@ impl MergeServices<'_> {
         let prompt = conflict_prompt(conflict, title);
         let spawn = TaskSpawn { id: task, spec, prompt, by: None, until: None, definition: Some(definition) };
         let started = self.merger.supervisor.submit(KernelInput::Spawn(spawn)).await;
-        started.map_err(|rejected| format!("no agent could be started for it: {rejected}"))?;
+        started.map_err(|rejected| format!("could not start an agent to resolve it: {rejected}"))?;
         Ok(task)
     }
 
-    /// Waits for a task's end, and gives what it made.
+    /// Waits until the resolving agent has finished, and returns its commit.
     async fn await_resolution(&self, task: TaskId) -> Result<Commit, String> {
         let context = &self.merger.context;
-        let mut live = context.bus.subscribe(self.merger.last_seq()?);
+        let mut events = context.bus.subscribe(self.merger.last_seq()?);
         loop {
             let phase =
                 self.merger.supervisor.query(move |kernel| kernel.task(task).map(|task| task.phase.clone())).await;
             match phase.map_err(|rejected| rejected.to_string())? {
                 Some(TaskPhase::Finished(TaskOutcome::Completed)) => break,
                 Some(TaskPhase::Finished(outcome)) => {
-                    return Err(format!("the agent that tried did not do it: {}", describe_outcome(&outcome)));
+                    return Err(format!("the agent did not resolve it: {}", describe_outcome(&outcome)));
                 }
                 Some(
                     TaskPhase::Queued(_)
@@ -128,10 +131,10 @@ impl MergeServices<'_> {
                     | TaskPhase::Parked(_)
                     | TaskPhase::Interrupted,
                 ) => {}
-                None => return Err("the agent that tried is gone".into()),
+                None => return Err("the resolving agent is gone".into()),
             }
             loop {
-                match live.next().await.map_err(|error| error.to_string())? {
+                match events.next().await.map_err(|error| error.to_string())? {
                     Some(BusMessage::Event(envelope))
                         if envelope.entry.task == task
                             && matches!(envelope.entry.event, Event::TaskFinished { .. }) =>
@@ -143,15 +146,15 @@ impl MergeServices<'_> {
                 }
             }
         }
-        let mut works = self.merger.work.lock().await;
-        self.merger.catch_up(&mut works)?;
-        works.sealed(task).cloned().ok_or_else(|| "the agent that tried left nothing".into())
+        let mut work = self.merger.work.lock().await;
+        self.merger.catch_up(&mut work)?;
+        work.sealed(task).cloned().ok_or_else(|| "the resolving agent made no commit".into())
     }
 
-    /// What must hold after the work of a todo is merged: what the fleet says, or else what the todo says. The words of a
-    /// todo may have been changed since it was done, so they are judged anew.
+    /// The command that checks a todo's merge: the fleet's, or else the todo's own. A todo's check may have changed
+    /// since the todo was done, so its permission is checked again.
     async fn check_command(&self, todo: &TodoId) -> Result<Option<String>, String> {
-        if let Some(check) = &self.terms.check {
+        if let Some(check) = &self.config.check {
             return Ok(Some(check.clone()));
         }
         let Some(check) = self.todo(todo).and_then(|todo| todo.check.clone()) else { return Ok(None) };
@@ -166,7 +169,7 @@ impl MergeServices<'_> {
 
 fn describe_outcome(outcome: &TaskOutcome) -> String {
     match outcome {
-        TaskOutcome::Failed { kind: FailKind::Contract, .. } => "the check does not hold".into(),
+        TaskOutcome::Failed { kind: FailKind::Contract, .. } => "the check fails".into(),
         TaskOutcome::Failed { message, .. } => Clip::new(message, 500).into_string(),
         TaskOutcome::Completed
         | TaskOutcome::Cancelled { .. }
@@ -176,18 +179,18 @@ fn describe_outcome(outcome: &TaskOutcome) -> String {
     }
 }
 
-/// What the agent is told.
+/// The prompt of the resolving agent.
 fn conflict_prompt(conflict: &MergeConflict, title: &str) -> String {
     let (tip, part) = (&conflict.tip, &conflict.part.commit);
     let facts = format!(
         "Todo: {} {title}\nFiles: {}\n{}",
         conflict.part.name,
         conflict.files.join(", "),
-        conflict.words.join("\n")
+        conflict.messages.join("\n")
     );
-    let facts = prompt::quote_within(&facts, SAID);
+    let facts = prompt::quote_within(&facts, MAX_FACTS_BYTES);
     format!(
-        "{}\n`<<<<<<< {tip}` begins what is merged already.\n`>>>>>>> {part}` ends what the todo brought.\n\n{facts}",
+        "{}\n`<<<<<<< {tip}` begins the merged side.\n`>>>>>>> {part}` ends the todo's side.\n\n{facts}",
         prompt::MERGE
     )
 }

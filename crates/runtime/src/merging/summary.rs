@@ -1,4 +1,4 @@
-//! What became of the work of a fleet, for people and programs.
+//! The summary of a fleet's merges, for people and programs.
 
 use std::fmt::Write;
 
@@ -7,26 +7,26 @@ use serde::Serialize;
 
 use crate::result_cache::WorkLocation;
 
-/// Most bytes of the list of changed files, and of what a check printed.
-const LISTED: usize = 16 * 1024;
-const PRINTED: usize = 1_000;
+/// Maximum bytes of the list of changed files, and of a check's output.
+const MAX_STAT_BYTES: usize = 16 * 1024;
+const MAX_PRINTED_BYTES: usize = 1_000;
 
-/// Most checkouts that are named.
-const NAMED: usize = 10;
+/// Maximum number of checkouts that are named.
+const MAX_NAMED_CHECKOUTS: usize = 10;
 
-/// What became of the work of a fleet.
+/// The summary of a fleet's merges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MergeSummary {
-    /// The work of each todo, in the order that it was merged.
+    /// The work of each todo, in merge order.
     pub todos: Vec<TodoMergeResult>,
-    /// Pairs of todos that were known not to fit each other before anything was merged.
+    /// Pairs of todos that were known to conflict before anything was merged.
     pub predicted_conflicts: Vec<(TodoId, TodoId)>,
     /// The commit that everything was built on.
     pub base: String,
     /// The commit that holds what was merged.
     pub tip: String,
-    /// The changed files, as `git diff --stat` tells them.
+    /// The changed files, as listed by `git diff --stat`.
     pub stat: String,
     /// Where the result is.
     pub destination: MergeDestination,
@@ -40,13 +40,13 @@ pub struct MergeSummary {
 pub struct LeftoverCheckout {
     /// The task that worked in it.
     pub task: String,
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// Why it stays.
     pub why: String,
 }
 
-/// What became of one todo's work.
+/// The merge result of a todo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoMergeResult {
@@ -54,31 +54,31 @@ pub struct TodoMergeResult {
     pub todo: TodoId,
     /// The commit that holds its work.
     pub commit: String,
-    /// What became of it.
+    /// The outcome of its merge.
     pub outcome: TodoMergeOutcome,
 }
 
-/// What became of work that was to be merged.
+/// The outcome of merging a todo's work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TodoMergeOutcome {
     /// It is in the result.
     Merged,
-    /// It does not fit what was merged before, and the agent that tried could not change that.
+    /// It conflicts with work that was merged before, and an agent could not resolve it.
     Conflict {
-        /// The files.
+        /// The conflicting files.
         files: Vec<String>,
-        /// What the agent's try came to.
+        /// Why the agent failed.
         tried: String,
     },
-    /// It fits, but the check does not hold with it.
+    /// It merges, but then the check fails.
     CheckFailed {
-        /// What the check said.
+        /// How the check failed.
         said: String,
     },
     /// It was built on work that is not in the result.
     Blocked {
-        /// The todo whose work that is.
+        /// The todo of that work.
         on: TodoId,
     },
 }
@@ -89,19 +89,19 @@ pub enum TodoMergeOutcome {
 pub enum MergeDestination {
     /// Nothing was changed.
     NoChange,
-    /// On a branch of its own.
+    /// On a new branch.
     Branch {
         /// Its name.
         name: String,
-        /// Why the user's branch has not moved, if it was to.
+        /// Why the user's branch has not moved, if it should have.
         kept: Option<String>,
     },
     /// On the user's branch.
     Landed {
-        /// Its name; none when HEAD is on no branch.
+        /// Its name; `None` for a detached HEAD.
         branch: Option<String>,
     },
-    /// Only in a ref: it cannot be told apart from work of the user that is not committed.
+    /// Only in a ref: it cannot be separated from the user's uncommitted work.
     RefOnly {
         /// The ref.
         name: String,
@@ -114,47 +114,47 @@ impl TodoMergeOutcome {
         match self {
             TodoMergeOutcome::Merged => None,
             TodoMergeOutcome::Conflict { files, tried } => {
-                let files = Clip::new(&files.join(", "), PRINTED);
-                Some(format!("its work does not fit what is merged already, in {files}; {tried}; it is kept as {work}"))
+                let files = Clip::new(&files.join(", "), MAX_PRINTED_BYTES);
+                Some(format!("its work conflicts with merged work in {files}; {tried}; it is kept in commit {work}"))
             }
             TodoMergeOutcome::CheckFailed { said } => Some(format!(
-                "the check does not hold once its work is merged; it is kept as {work}\n{}",
-                Clip::new(said, PRINTED)
+                "the check fails once its work is merged; it is kept in commit {work}\n{}",
+                Clip::new(said, MAX_PRINTED_BYTES)
             )),
             TodoMergeOutcome::Blocked { on } => {
-                Some(format!("its work is built on that of {on}, which is not merged; it is kept as {work}"))
+                Some(format!("its work is built on that of {on}, which is not merged; it is kept in commit {work}"))
             }
         }
     }
 }
 
 impl MergeSummary {
-    /// The todos whose work is not in the result, each with why.
+    /// The todos whose work is not in the result, each with the reason.
     pub fn not_merged(&self) -> Vec<(TodoId, String)> {
-        let reason = |fitted: &TodoMergeResult| Some((fitted.todo.clone(), fitted.outcome.reason(&fitted.commit)?));
+        let reason = |result: &TodoMergeResult| Some((result.todo.clone(), result.outcome.reason(&result.commit)?));
         self.todos.iter().filter_map(reason).collect()
     }
 
-    /// All of it in words for people.
+    /// The summary as text for the user.
     pub fn text(&self) -> String {
-        let merged = self.todos.iter().filter(|fitted| fitted.outcome == TodoMergeOutcome::Merged).count();
+        let merged = self.todos.iter().filter(|result| result.outcome == TodoMergeOutcome::Merged).count();
         let mut text = format!("Merged the work of {merged} of {} todos.\n", self.todos.len());
         for (todo, reason) in self.not_merged() {
             let _infallible = writeln!(text, "- {todo}: {reason}");
         }
         if !self.stat.is_empty() {
-            let _infallible = writeln!(text, "\n{}", Clip::new(&self.stat, LISTED));
+            let _infallible = writeln!(text, "\n{}", Clip::new(&self.stat, MAX_STAT_BYTES));
         }
         text.push('\n');
         text.push_str(&self.destination.describe());
         text.push('\n');
         if !self.leftover_checkouts.is_empty() {
-            text.push_str("\nCheckouts that stay; `bosun checkouts` lists them:\n");
+            text.push_str("\nRemaining checkouts (`bosun checkouts` lists them):\n");
         }
-        for LeftoverCheckout { path, why, .. } in self.leftover_checkouts.iter().take(NAMED) {
-            let _infallible = writeln!(text, "- {path}: {}", Clip::new(why, PRINTED));
+        for LeftoverCheckout { path, why, .. } in self.leftover_checkouts.iter().take(MAX_NAMED_CHECKOUTS) {
+            let _infallible = writeln!(text, "- {path}: {}", Clip::new(why, MAX_PRINTED_BYTES));
         }
-        if let Some(more @ 1..) = self.leftover_checkouts.len().checked_sub(NAMED) {
+        if let Some(more @ 1..) = self.leftover_checkouts.len().checked_sub(MAX_NAMED_CHECKOUTS) {
             let _infallible = writeln!(text, "- … and {more} more");
         }
         text
@@ -162,7 +162,7 @@ impl MergeSummary {
 }
 
 impl MergeDestination {
-    /// Where the work is.
+    /// The location of the work.
     pub(super) fn work_location(&self) -> WorkLocation {
         match self {
             MergeDestination::NoChange | MergeDestination::Landed { .. } => WorkLocation::InWorkspace,
@@ -186,8 +186,8 @@ impl MergeDestination {
             }
             MergeDestination::Landed { branch: None } => "HEAD has moved to the result.".into(),
             MergeDestination::RefOnly { name } => format!(
-                "The result changes what you have not committed, so it is not a branch. Commit that, then take the result with \
-                 `git merge {name}`."
+                "The result changes files that you have not committed, so it is not a branch. Commit them, then take \
+                 the result with `git merge {name}`."
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! Who does a todo, and with which model.
+//! The agent and model of a todo.
 
 use std::collections::BTreeMap;
 
@@ -8,43 +8,43 @@ use crate::catalog::Catalog;
 use crate::definition;
 use crate::models::ModelResolver;
 
-/// Who does a todo, and with which model.
+/// The agent and model of a todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// The digest of the agent's definition, or its name where there is none.
+    /// The digest of the agent's definition, or its name if there is none.
     pub agent: String,
-    /// The model that it is run with.
+    /// The model of the agent.
     pub model: String,
-    /// How hard that thinks.
+    /// The reasoning effort.
     pub effort: Option<ReasoningEffort>,
 }
 
-/// Who there is to do todos.
+/// The agents and models that are available for todos.
 #[derive(Debug, Clone, Copy)]
 pub struct AssignmentContext<'a> {
     /// The agents.
     pub catalog: &'a Catalog,
-    /// The models that they may be run with.
+    /// The models for agents.
     pub models: &'a dyn ModelResolver,
     /// The session's own model.
     pub model: &'a str,
-    /// How hard that thinks.
+    /// The reasoning effort.
     pub effort: Option<ReasoningEffort>,
-    /// The agent of todos that name none.
+    /// The agent of todos that name no agent.
     pub default_agent: &'a str,
 }
 
 impl Assignment {
-    /// What a todo is done with.
-    pub fn of(todo: &Todo, staff: AssignmentContext<'_>) -> Assignment {
-        let AssignmentContext { catalog, models, model: own, effort, default_agent: usual } = staff;
-        let name = todo.agent_type.as_deref().unwrap_or(usual);
+    /// The assignment of a todo.
+    pub fn of(todo: &Todo, context: AssignmentContext<'_>) -> Assignment {
+        let AssignmentContext { catalog, models, model: own, effort, default_agent } = context;
+        let name = todo.agent_type.as_deref().unwrap_or(default_agent);
         let agent = catalog.agent(name);
         let digest = agent.and_then(|agent| definition::definition_of(agent).ok()).map(|definition| definition.id.0);
-        let can_be_had = |spec: &&String| *spec == "inherit" || models.open(spec).is_ok();
-        let of_agent = || agent.and_then(|agent| agent.models.iter().find(can_be_had).cloned());
-        let liked = || agent.and_then(|agent| models.preferred(agent.model_preference));
-        let model = todo.model.clone().or_else(of_agent).or_else(liked).filter(|spec| spec != "inherit");
+        let is_available = |spec: &&String| *spec == "inherit" || models.open(spec).is_ok();
+        let of_agent = || agent.and_then(|agent| agent.models.iter().find(is_available).cloned());
+        let preferred = || agent.and_then(|agent| models.preferred(agent.model_preference));
+        let model = todo.model.clone().or_else(of_agent).or_else(preferred).filter(|spec| spec != "inherit");
         Assignment {
             agent: digest.unwrap_or_else(|| name.to_owned()),
             model: model.unwrap_or_else(|| own.to_owned()),
@@ -53,13 +53,13 @@ impl Assignment {
     }
 }
 
-/// The means of many todos: thousands of them have the same few.
+/// The assignments of many todos: thousands of them share a few.
 #[derive(Debug, Default)]
 pub(super) struct AssignmentCache(BTreeMap<(Option<String>, Option<String>), Assignment>);
 
 impl AssignmentCache {
-    pub(super) fn of(&mut self, todo: &Todo, staff: AssignmentContext<'_>) -> &Assignment {
+    pub(super) fn of(&mut self, todo: &Todo, context: AssignmentContext<'_>) -> &Assignment {
         let key = (todo.agent_type.clone(), todo.model.clone());
-        self.0.entry(key).or_insert_with(|| Assignment::of(todo, staff))
+        self.0.entry(key).or_insert_with(|| Assignment::of(todo, context))
     }
 }

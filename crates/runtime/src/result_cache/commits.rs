@@ -1,4 +1,4 @@
-//! Commits that hold the work of earlier runs.
+//! Commits with the work of earlier runs.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,14 +9,13 @@ use host::Guardian;
 use protocol::SessionId;
 use tools::BoxFuture;
 
-/// Knows which commits are there.
+/// Checks and keeps commits of earlier runs.
 pub trait CommitPinner: Send + Sync + fmt::Debug {
-    /// Whether the workspace's repository still has this commit and it is built on these; if so, nothing takes it away
-    /// while it is used.
+    /// Whether the workspace's repository still has this commit, based on these; if so, it is kept while it is in use.
     fn pin_commit<'a>(&'a self, commit: &'a str, on: &'a [String]) -> BoxFuture<'a, bool>;
 }
 
-/// Knows of no commit: what was done in a checkout is done again.
+/// Has no commits: work in checkouts is done again.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCommits;
 
@@ -46,11 +45,11 @@ impl RepositoryCommits {
     async fn pin(&self, commit: &str, on: &[String]) -> Result<bool, GitError> {
         let Some(commit) = Commit::new(commit) else { return Ok(false) };
         let repository = Repository::find(&self.git).await?;
-        // First of all: what is not there cannot be pinned, and what is pinned stays.
+        // Pin first: a missing commit cannot be pinned, and a pinned one stays.
         repository.pin(&format!("refs/bosun/{}/reused/{commit}", self.session), &commit).await?;
-        for above in on {
-            let Some(above) = Commit::new(above) else { return Ok(false) };
-            if !git::holds(repository.git(), &commit, &above).await? {
+        for base in on {
+            let Some(base) = Commit::new(base) else { return Ok(false) };
+            if !git::contains_commit(repository.git(), &commit, &base).await? {
                 return Ok(false);
             }
         }

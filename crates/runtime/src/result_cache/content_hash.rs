@@ -1,10 +1,11 @@
-//! Digests of things that are made of parts, each part told apart from the next.
+//! Digests of data that consists of delimited parts.
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-/// A digest.
+/// The SHA-256 digest of data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ContentHash([u8; 32]);
 
@@ -14,15 +15,15 @@ impl ContentHash {
         ContentHasher::new("text").text(text).finish()
     }
 
-    /// The first half in letters, which is enough to tell states of files apart.
+    /// The first half in hexadecimal, which is enough to distinguish versions of a file.
     pub(super) fn short(self) -> String {
-        self.0.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&self.0[..16])
     }
 }
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 
@@ -32,11 +33,11 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// A digest in the making. Each part goes in with its length, so that no two lists of parts look alike.
+/// Computes a digest. Each part is hashed with its length, so that no two lists of parts collide.
 pub(super) struct ContentHasher(Sha256);
 
 impl ContentHasher {
-    /// Begins the digest of a kind of thing.
+    /// Begins a digest. Data of different kinds never has the same digest.
     pub(super) fn new(kind: &str) -> ContentHasher {
         ContentHasher(Sha256::new()).text(kind)
     }
@@ -62,12 +63,12 @@ impl ContentHasher {
         self.bytes(&number.to_le_bytes())
     }
 
-    pub(super) fn part(self, part: ContentHash) -> ContentHasher {
-        self.bytes(&part.0)
+    pub(super) fn content_hash(self, hash: ContentHash) -> ContentHasher {
+        self.bytes(&hash.0)
     }
 
-    /// A piece of what is as long as it is: only for the last part.
-    pub(super) fn piece(&mut self, bytes: &[u8]) {
+    /// Adds bytes without their length: only for the last part.
+    pub(super) fn add_raw(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 

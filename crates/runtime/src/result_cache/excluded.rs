@@ -1,10 +1,10 @@
-//! What lies in a workspace and is not a part of it.
+//! Paths in a workspace that the result cache ignores.
 
 use std::path::{Path, PathBuf};
 
 use host::Home;
 
-/// The places whose files say nothing of a workspace's state: Bosun's home, and the plan, whose words are in cache keys.
+/// The paths that do not count as workspace state: Bosun's home, and the plan, whose text is in the cache keys.
 pub fn excluded_paths(home: &Home, plan: Option<&Path>) -> Vec<PathBuf> {
     let plan = plan.and_then(|plan| plan.canonicalize().ok());
     let home = home.root();

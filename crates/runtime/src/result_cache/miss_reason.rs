@@ -1,31 +1,31 @@
-//! Why a todo is done again.
+//! Why a todo has no reusable result.
 
 use std::fmt;
 
 use protocol::TodoId;
 
-/// Why a todo is done again.
+/// Why a todo has no reusable result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheMissReason {
-    /// Nobody ever did it.
+    /// It was never done.
     NeverDone,
-    /// It was done in other words, by another agent or model, or after other results.
+    /// It was done with another text, agent or model, or with other results of its dependencies.
     KeyChanged,
-    /// What it depends on is done again.
+    /// This dependency is done again.
     Upstream(TodoId),
-    /// Files that it declares have changed since: those of these patterns.
+    /// Files that it declares have changed: those of these patterns.
     FilesChanged(Vec<String>),
-    /// It declares no files, and something in the workspace has changed since.
+    /// It declares no files, and a file in the workspace has changed.
     WorkspaceChanged,
-    /// The run that did it had no end, so nobody knows how it left the files.
+    /// The run that did it was interrupted, so the state of its files at the end is unknown.
     RunUnfinished,
-    /// Its work was never merged, and the commit that held it is gone, or is built on what is done anew.
+    /// Its work was never merged, and its commit is gone or is based on work that is done again.
     CommitGone,
-    /// Somebody opened it again.
+    /// It was reopened.
     Reopened,
-    /// Nobody is to remember anything.
+    /// The cache is disabled.
     CacheDisabled,
-    /// What it was done with cannot be known, for this reason.
+    /// The cache could not be read, for this reason.
     Unknown(String),
 }
 
@@ -36,11 +36,11 @@ impl fmt::Display for CacheMissReason {
             CacheMissReason::KeyChanged => f.write_str("definition changed"),
             CacheMissReason::Upstream(todo) => write!(f, "{todo} runs again"),
             CacheMissReason::FilesChanged(patterns) => write!(f, "files changed: {}", patterns.join(", ")),
-            CacheMissReason::WorkspaceChanged => f.write_str("files changed, and it declares none of its own"),
-            CacheMissReason::RunUnfinished => f.write_str("the run that did it was broken off"),
-            CacheMissReason::CommitGone => f.write_str("the commit with its work cannot be used any more"),
-            CacheMissReason::Reopened => f.write_str("opened again"),
-            CacheMissReason::CacheDisabled => f.write_str("everything is done afresh"),
+            CacheMissReason::WorkspaceChanged => f.write_str("files changed, and it declares no files"),
+            CacheMissReason::RunUnfinished => f.write_str("the run that did it was interrupted"),
+            CacheMissReason::CommitGone => f.write_str("the commit with its work is no longer usable"),
+            CacheMissReason::Reopened => f.write_str("reopened"),
+            CacheMissReason::CacheDisabled => f.write_str("the result cache is disabled"),
             CacheMissReason::Unknown(reason) => f.write_str(reason),
         }
     }

@@ -1,9 +1,9 @@
-//! What fleets have done before and need not do again.
+//! The result cache: results of earlier fleets that need not be produced again.
 //!
-//! A todo's *cache key* is everything it is done with: its words, agent, model, check and schema, and the cache keys and
-//! results of what it depends on. A result is used again when the cache key is the same and the files that the todo looks at
-//! are as they were when the run had ended that did it, or as they were when that run began and the work itself is kept
-//! in a commit. Ids, positions and sessions are no part of it.
+//! A todo's *cache key* covers everything that determines its result: its text, agent, model, check and schema, and the
+//! cache keys and results of its dependencies. Ids, positions and sessions are not part of it. A result is reused when
+//! the cache key is the same and the todo's files are in one of two states: as they were after the fleet that produced
+//! the result, or as they were before it, if the todo's work is stored in a commit.
 
 mod assignment;
 mod cache_key;

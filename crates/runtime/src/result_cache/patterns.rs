@@ -1,4 +1,4 @@
-//! Patterns of the files that a todo looks at.
+//! Patterns of the files that a todo depends on.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,13 +6,13 @@ use std::path::{Component, Path};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// Most bytes of a pattern: the library reads nested braces by recursion.
+/// The most bytes of a pattern: the library parses nested braces recursively.
 const LONGEST: usize = 500;
 
-/// What makes a name a pattern.
+/// Characters that make a name a pattern.
 const SPECIAL: [char; 5] = ['*', '?', '[', '{', '\\'];
 
-/// Patterns of files below a workspace, each once, in one order.
+/// Patterns of files below a workspace, sorted and without duplicates.
 #[derive(Debug, Clone, Default)]
 pub struct FilePatterns(Vec<WorkspacePattern>);
 
@@ -20,20 +20,20 @@ pub struct FilePatterns(Vec<WorkspacePattern>);
 struct WorkspacePattern {
     written: String,
     matcher: PatternMatcher,
-    /// What every path that matches begins with.
+    /// The literal prefix of every matching path.
     prefix: Vec<u8>,
 }
 
 #[derive(Debug, Clone)]
 enum PatternMatcher {
-    /// The place that it begins with, and everything below that.
+    /// The path itself and everything below it.
     Prefix,
-    /// What a glob says. Making one ready takes its time, and most todos name places.
+    /// A glob. Compiling one is slow, and most todos name plain paths.
     Glob(GlobSet),
 }
 
 impl FilePatterns {
-    /// Reads patterns; says in words what is wrong with one.
+    /// Parses patterns; the error is for the user.
     pub fn read(globs: &[String]) -> Result<FilePatterns, String> {
         let mut globs: Vec<&String> = globs.iter().collect();
         globs.sort();
@@ -41,7 +41,7 @@ impl FilePatterns {
         globs.into_iter().map(|glob| WorkspacePattern::read(glob)).collect::<Result<_, _>>().map(FilePatterns)
     }
 
-    /// Whether nothing was declared, so that everything counts.
+    /// Whether no files are declared, so that all files count.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -58,9 +58,9 @@ impl FilePatterns {
     ) -> impl Iterator<Item = impl Iterator<Item = &'a (Vec<u8>, T)>> {
         self.0.iter().map(move |pattern| {
             let first = sorted.partition_point(|(path, _)| path < &pattern.prefix);
-            let near = sorted.get(first..).unwrap_or_default().iter();
-            let near = near.take_while(|(path, _)| path.starts_with(&pattern.prefix));
-            near.filter(|(path, _)| pattern.matches(path))
+            let candidates = sorted.get(first..).unwrap_or_default().iter();
+            let candidates = candidates.take_while(|(path, _)| path.starts_with(&pattern.prefix));
+            candidates.filter(|(path, _)| pattern.matches(path))
         })
     }
 }
@@ -69,7 +69,7 @@ impl WorkspacePattern {
     fn read(written: &str) -> Result<WorkspacePattern, String> {
         let glob = written.trim().trim_start_matches("./").trim_end_matches('/');
         if glob.len() > LONGEST {
-            return Err(format!("a pattern of {} bytes is too long; at most {LONGEST} are taken", glob.len()));
+            return Err(format!("a pattern of {} bytes is too long; at most {LONGEST} are accepted", glob.len()));
         }
         let leaves = Path::new(glob).components().any(|part| !matches!(part, Component::Normal(_)));
         if glob.is_empty() || leaves {
@@ -82,11 +82,11 @@ impl WorkspacePattern {
                 build_glob_set(glob).map_err(|why| format!("the pattern `{written}` cannot be read: {why}"))?,
             ),
         };
-        let beginning = glob.as_bytes().get(..special.unwrap_or(glob.len())).unwrap_or_default().to_vec();
-        Ok(WorkspacePattern { written: written.to_owned(), matcher, prefix: beginning })
+        let prefix = glob.as_bytes().get(..special.unwrap_or(glob.len())).unwrap_or_default().to_vec();
+        Ok(WorkspacePattern { written: written.to_owned(), matcher, prefix })
     }
 
-    /// Whether a path fits that has the same beginning.
+    /// Whether a path with this prefix matches.
     fn matches(&self, path: &[u8]) -> bool {
         match &self.matcher {
             PatternMatcher::Prefix => matches!(path.get(self.prefix.len()), None | Some(b'/')),
@@ -95,21 +95,21 @@ impl WorkspacePattern {
     }
 }
 
-/// Many patterns at once.
+/// Matches many patterns at once.
 #[derive(Debug, Clone)]
 pub(crate) struct GlobIndex {
     set: GlobSet,
-    /// The pattern that each glob of the set is of.
-    of: Vec<usize>,
+    /// The pattern of each glob in the set.
+    glob_patterns: Vec<usize>,
 }
 
 impl GlobIndex {
-    /// Whether a name is more than a path.
+    /// Whether a name is a pattern rather than a path.
     pub(crate) fn is_pattern(name: &str) -> bool {
         name.contains(SPECIAL)
     }
 
-    /// Makes them ready; one that cannot be read matches nothing.
+    /// Compiles the patterns; an invalid one matches nothing.
     pub(crate) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> GlobIndex {
         let (mut set, mut of) = (GlobSetBuilder::new(), Vec::new());
         for (n, pattern) in patterns.enumerate().filter(|(_, pattern)| pattern.len() <= LONGEST) {
@@ -120,16 +120,16 @@ impl GlobIndex {
                 }
             }
         }
-        GlobIndex { set: set.build().unwrap_or_default(), of }
+        GlobIndex { set: set.build().unwrap_or_default(), glob_patterns: of }
     }
 
-    /// The patterns that a path fits, by number.
+    /// The indexes of the patterns that match a path.
     pub(crate) fn matching(&self, path: &str) -> Vec<usize> {
-        self.set.matches(path).into_iter().filter_map(|n| self.of.get(n).copied()).collect()
+        self.set.matches(path).into_iter().filter_map(|n| self.glob_patterns.get(n).copied()).collect()
     }
 }
 
-/// A glob, where a folder stands for everything in it.
+/// Compiles a glob that also matches everything below a matching folder.
 fn build_glob_set(glob: &str) -> Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for glob in [glob.to_owned(), format!("{glob}/**")] {

@@ -1,17 +1,17 @@
-//! Where results are kept: in the store, or in memory where only decisions are tried.
+//! Storage of results: in the store, or in memory for tests of decisions.
 
 use protocol::{Timestamp, TodoId};
 use store::{FleetResultRow, FleetResultStore, StoreError};
 
-/// Where results are kept.
+/// Storage of results.
 pub trait ResultBackend {
-    /// What was done with exactly this.
+    /// The result with this cache key.
     fn get(&self, key: &str) -> Result<Option<FleetResultRow>, StoreError>;
-    /// Whether a todo of this name was ever done.
+    /// Whether a todo with this id was ever done.
     fn has_todo(&self, todo: &TodoId) -> Result<bool, StoreError>;
-    /// Keeps what a todo brought.
+    /// Stores the result of a todo.
     fn put(&mut self, row: &FleetResultRow, at: Timestamp) -> Result<(), StoreError>;
-    /// Says how the files of these keys were in the end.
+    /// Records the final state of the files of these keys.
     fn set_after(&mut self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError>;
     /// Forgets a result.
     fn remove(&mut self, key: &str) -> Result<(), StoreError>;

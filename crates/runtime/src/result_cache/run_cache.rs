@@ -1,4 +1,4 @@
-//! Which todos of a fleet need not be done again.
+//! Decides which todos of a fleet need not be done again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use super::patterns::FilePatterns;
 use super::result_store::ResultBackend;
 use super::tree_snapshot::{TreeSnapshot, TreeSnapshotError, changed_patterns};
 
-/// Most bytes of a result that are kept.
-const RESULT: usize = 64 * 1024;
+/// The most bytes of a result that are stored.
+const MAX_RESULT_BYTES: usize = 64 * 1024;
 
-/// Whether a todo is done again.
+/// The outcome of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheLookup {
-    /// It is not: this is what it brought.
+    /// The todo has a reusable result.
     Hit {
-        /// What its worker said last.
+        /// The final text of its worker.
         result: String,
-        /// The commit with its work, if that has yet to be merged.
+        /// The commit with its work, if it is not merged yet.
         work: Option<String>,
     },
-    /// It is.
+    /// The todo must be done.
     Miss(CacheMissReason),
 }
 
@@ -34,28 +34,28 @@ pub enum CacheLookup {
 pub enum WorkLocation {
     /// In the workspace.
     InWorkspace,
-    /// In commits beside it, as far as workers had checkouts of their own.
+    /// In commits, as far as workers had their own checkouts.
     InCommits,
 }
 
-/// What one run of a fleet remembers.
+/// The result cache during one run of a fleet.
 #[derive(Debug)]
 pub struct RunResultCache<S> {
     store: S,
     keys: CacheKeys,
-    /// The files as they were when the run began, or why nobody knows.
+    /// The files at the start of the run, or why there is no snapshot.
     snapshot: Result<TreeSnapshot, TreeSnapshotError>,
-    /// States that were asked for: thousands of todos may have the same patterns.
+    /// Computed states: thousands of todos may have the same patterns.
     states: BTreeMap<Vec<String>, Result<String, String>>,
-    /// Todos that were asked for and are done again in this run.
+    /// Todos that were looked up and must be done in this run.
     misses: BTreeSet<TodoId>,
-    /// What was done or used again in this run.
+    /// Todos that were done or reused in this run.
     settled: BTreeMap<TodoId, SettledTodo>,
-    /// What was told of before what it depends on, by that.
+    /// Results that arrived before those of a dependency, by that dependency.
     waiting: BTreeMap<TodoId, Vec<ReportedResult>>,
 }
 
-/// What a todo brought, as it was told.
+/// A result as it was reported.
 #[derive(Debug)]
 struct ReportedResult {
     todo: Todo,
@@ -68,9 +68,9 @@ struct ReportedResult {
 struct SettledTodo {
     key: String,
     files: Vec<String>,
-    /// What it depends on.
+    /// Its dependencies.
     depends_on: Vec<TodoId>,
-    /// The commit with its work, if that has yet to be merged.
+    /// The commit with its work, if it is not merged yet.
     work: Option<String>,
 }
 
@@ -82,9 +82,9 @@ impl SettledTodo {
 
 impl<S: ResultBackend> RunResultCache<S> {
     /// Begins a run with the files as they are now.
-    pub fn begin(shelf: S, snapshot: Result<TreeSnapshot, TreeSnapshotError>) -> RunResultCache<S> {
+    pub fn begin(store: S, snapshot: Result<TreeSnapshot, TreeSnapshotError>) -> RunResultCache<S> {
         RunResultCache {
-            store: shelf,
+            store,
             keys: CacheKeys::default(),
             snapshot,
             states: BTreeMap::new(),
@@ -94,13 +94,13 @@ impl<S: ResultBackend> RunResultCache<S> {
         }
     }
 
-    /// Takes a todo as it is written now. All of a plan come before the first is recalled.
-    pub fn register(&mut self, todo: &Todo, means: &Assignment) {
-        self.keys.register(todo, means);
+    /// Registers a todo in its current form. All todos of a plan must be registered before the first lookup.
+    pub fn register(&mut self, todo: &Todo, assignment: &Assignment) {
+        self.keys.register(todo, assignment);
     }
 
-    /// Whether a todo is done again, once everything is done that it depends on; `has_work` says whether a commit is
-    /// still there. Who asks again for one that was done or used meanwhile, wants it done again.
+    /// Looks up a todo whose dependencies are done; `has_work` returns whether a commit still exists. Looking up a todo
+    /// that was done or reused in this run reopens it.
     pub fn lookup(&mut self, todo: &Todo, has_work: impl Fn(&str) -> bool) -> CacheLookup {
         let why = match self.settled.remove(&todo.id) {
             Some(settled) => {
@@ -127,71 +127,71 @@ impl<S: ResultBackend> RunResultCache<S> {
         self.settled.insert(todo.id.clone(), SettledTodo::new(row.key.clone(), todo, row.commit_id.clone()));
     }
 
-    /// What would be recalled if the run began now: what depends on a todo that is done again is taken to be, too.
+    /// Predicts the lookups of a run that begins now. A todo that depends on a miss counts as a miss.
     pub fn predict(mut self, todos: &[Todo], has_work: impl Fn(&str) -> bool) -> BTreeMap<TodoId, CacheLookup> {
         let by_id: BTreeMap<&TodoId, &Todo> = todos.iter().map(|todo| (&todo.id, todo)).collect();
-        let mut foreseen = BTreeMap::new();
+        let mut predicted = BTreeMap::new();
         for id in self.keys.order() {
             if let Some(todo) = by_id.get(&id) {
-                foreseen.insert(id, self.lookup(todo, &has_work));
+                predicted.insert(id, self.lookup(todo, &has_work));
             }
         }
-        foreseen
+        predicted
     }
 
-    /// A todo is done: keeps what it brought, once it is known what those brought that it depends on.
+    /// Stores the result of a todo, once the results of its dependencies are known.
     pub fn store(&mut self, todo: &Todo, result: &str, work: Option<&str>, at: Timestamp) {
-        let result = Clip::new(result, RESULT).into_string();
-        let mut told = vec![ReportedResult { todo: todo.clone(), result, work: work.map(str::to_owned), at }];
-        while let Some(next) = told.pop() {
+        let result = Clip::new(result, MAX_RESULT_BYTES).into_string();
+        let mut pending = vec![ReportedResult { todo: todo.clone(), result, work: work.map(str::to_owned), at }];
+        while let Some(next) = pending.pop() {
             match self.keys.key(&next.todo.id) {
                 Ok(cache_key) => {
                     self.keys.set_result(&next.todo.id, cache_key, &next.result);
-                    told.extend(self.waiting.remove(&next.todo.id).into_iter().flatten());
+                    pending.extend(self.waiting.remove(&next.todo.id).into_iter().flatten());
                     self.store_result(cache_key.to_string(), next);
                 }
-                Err(above) => self.waiting.entry(above).or_default().push(next),
+                Err(dependency) => self.waiting.entry(dependency).or_default().push(next),
             }
         }
     }
 
-    fn store_result(&mut self, key: String, told: ReportedResult) {
-        let ReportedResult { todo, result, work, at } = told;
+    fn store_result(&mut self, key: String, reported: ReportedResult) {
+        let ReportedResult { todo, result, work, at } = reported;
         self.settled.insert(todo.id.clone(), SettledTodo::new(key.clone(), &todo, work.clone()));
         let Ok(before) = self.state(&todo.files) else { return };
-        // A new owner tells of what the last one had done, who saw the files as they were before.
-        let is_told_again = !self.misses.remove(&todo.id);
+        // A new owner reports what the previous owner did, whose row has the right state of the files before the work.
+        let is_repeated = !self.misses.remove(&todo.id);
         let row = FleetResultRow { key, todo: todo.id, before, after: None, result, commit_id: work };
         let known = self.store.get(&row.key).ok().flatten();
         let is_same = |known: &FleetResultRow| {
             known.result == row.result && (row.commit_id.is_none() || known.commit_id == row.commit_id)
         };
-        if !(is_told_again && known.as_ref().is_some_and(is_same)) {
+        if !(is_repeated && known.as_ref().is_some_and(is_same)) {
             warn_on_error(self.store.put(&row, at));
         }
     }
 
-    /// The run has ended: what it did and used is in place as the files are now.
-    pub fn finish(&mut self, snapshot: Result<TreeSnapshot, TreeSnapshotError>, landing: WorkLocation, at: Timestamp) {
+    /// Ends the run: records the current state of the files for everything that was done or reused.
+    pub fn finish(&mut self, snapshot: Result<TreeSnapshot, TreeSnapshotError>, location: WorkLocation, at: Timestamp) {
         self.snapshot = snapshot;
         self.states.clear();
         let settled = std::mem::take(&mut self.settled);
         let in_place =
-            settled.into_values().filter(|settled| landing == WorkLocation::InWorkspace || settled.work.is_none());
+            settled.into_values().filter(|settled| location == WorkLocation::InWorkspace || settled.work.is_none());
         let states: Vec<(String, String)> =
             in_place.filter_map(|settled| Some((settled.key, self.state(&settled.files).ok()?))).collect();
         warn_on_error(self.store.set_after(&states, at));
     }
 
-    /// The commit without which a todo would be done again.
-    pub(super) fn work_of(&mut self, todo: &Todo) -> Option<String> {
+    /// The commit that is needed to reuse the result of a todo.
+    pub(super) fn commit_to_reuse(&mut self, todo: &Todo) -> Option<String> {
         let row = self.row(todo).ok()?;
         let now = self.state(&todo.files).ok()?;
         row.commit_id.filter(|_| row.after.as_ref() != Some(&now))
     }
 
-    /// The commits with the work of what a todo depends on, as far as that has yet to be merged.
-    pub(super) fn works_above(&self, todo: &Todo) -> Vec<String> {
+    /// The commits with the work of a todo's dependencies, as far as they are not merged yet.
+    pub(super) fn dependency_commits(&self, todo: &Todo) -> Vec<String> {
         let (mut open, mut seen, mut works) = (todo.depends_on.clone(), BTreeSet::new(), Vec::new());
         while let Some(id) = open.pop() {
             match self.settled.get(&id) {
@@ -213,7 +213,7 @@ impl<S: ResultBackend> RunResultCache<S> {
         }
     }
 
-    /// The result that can be used again, with its work only if that is not in place.
+    /// The reusable result, with its commit only if the work is not in the workspace.
     fn find_reusable(
         &mut self,
         todo: &Todo,
@@ -247,7 +247,7 @@ impl<S: ResultBackend> RunResultCache<S> {
         }
     }
 
-    /// How the files of these patterns were when the run began.
+    /// The state of the files of these patterns at the time of the snapshot.
     fn state(&mut self, files: &[String]) -> Result<String, String> {
         if let Some(known) = self.states.get(files) {
             return known.clone();
@@ -261,9 +261,9 @@ impl<S: ResultBackend> RunResultCache<S> {
     }
 }
 
-/// What cannot be kept costs the work once more, and no fleet fails for it.
-fn warn_on_error(kept: Result<(), StoreError>) {
-    if let Err(error) = kept {
-        tracing::warn!(%error, "what a todo brought is not kept");
+/// Logs a failed write. A result that is not stored only costs the work again.
+fn warn_on_error(result: Result<(), StoreError>) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "the result of a todo was not stored");
     }
 }

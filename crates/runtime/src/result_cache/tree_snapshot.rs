@@ -1,4 +1,4 @@
-//! The files of a workspace as they are at a moment: each looked at once, for all todos together.
+//! The files of a workspace at one moment, each read once for all todos together.
 
 use std::fs;
 use std::io::{self, Read};
@@ -11,46 +11,45 @@ use tools::{WorkspaceEntry, WorkspaceEntryKind, list_workspace};
 use super::content_hash::{ContentHash, ContentHasher};
 use super::patterns::FilePatterns;
 
-/// Most files that are counted, and most bytes of them.
+/// The most files that are hashed, and the most bytes of them.
 const FILES: usize = 200_000;
 const BYTES: u64 = 16 << 30;
 
-/// Bytes of a file that are read at once.
-const PIECE: usize = 64 * 1024;
+/// The bytes of a file that are read at once.
+const READ_BUFFER_BYTES: usize = 64 * 1024;
 
-/// The files of a workspace at a moment.
+/// The files of a workspace at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct TreeSnapshot {
-    /// Paths below the workspace and what is there, sorted by path.
+    /// Paths below the workspace and their content hashes, sorted by path.
     files: Vec<(Vec<u8>, ContentHash)>,
     whole: Option<ContentHash>,
 }
 
-/// Why the files of a workspace are not counted.
+/// Why there is no snapshot of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TreeSnapshotError {
     /// There are too many.
-    #[error("the workspace has more than {FILES} files; name what need not count in .gitignore")]
-    Many,
+    #[error("the workspace has more than {FILES} files; exclude generated files with .gitignore")]
+    TooManyFiles,
     /// They are too large.
-    #[error("the workspace has more than {} GiB; name what need not count in .gitignore", BYTES >> 30)]
-    Large,
-    /// Looking at them failed in a way that nobody foresaw.
-    #[error("the workspace's files could not be looked at")]
-    Broken,
+    #[error("the workspace has more than {} GiB; exclude generated files with .gitignore", BYTES >> 30)]
+    TooLarge,
+    /// The scan failed unexpectedly.
+    #[error("the workspace's files could not be read")]
+    ScanFailed,
 }
 
 impl TreeSnapshot {
-    /// Looks at every file of a workspace, but for what lies at the places `apart`. It reads everything, so it belongs
-    /// on a thread of its own.
-    pub fn capture(workspace: &Path, apart: Vec<PathBuf>) -> Result<TreeSnapshot, TreeSnapshotError> {
+    /// Reads every file of a workspace, except those below the paths `excluded`. It must run on its own thread.
+    pub fn capture(workspace: &Path, excluded: Vec<PathBuf>) -> Result<TreeSnapshot, TreeSnapshotError> {
         let (mut files, mut left) = (Vec::new(), BYTES);
-        for listed in list_workspace(workspace, apart) {
-            let Ok(below) = listed.path.strip_prefix(workspace) else { continue };
+        for entry in list_workspace(workspace, excluded) {
+            let Ok(relative) = entry.path.strip_prefix(workspace) else { continue };
             if files.len() == FILES {
-                return Err(TreeSnapshotError::Many);
+                return Err(TreeSnapshotError::TooManyFiles);
             }
-            files.push((below.as_os_str().as_bytes().to_vec(), hash_entry(&listed, &mut left)?));
+            files.push((relative.as_os_str().as_bytes().to_vec(), hash_entry(&entry, &mut left)?));
         }
         Ok(TreeSnapshot::from_files(files))
     }
@@ -62,7 +61,7 @@ impl TreeSnapshot {
         TreeSnapshot { files, whole }
     }
 
-    /// How the files are that fit these patterns, pattern by pattern; how all are when there is none.
+    /// The state of the files that match these patterns, one hash per pattern; of all files if there is no pattern.
     pub(super) fn state(&self, patterns: &FilePatterns) -> String {
         if patterns.is_empty() {
             return self.whole.map(ContentHash::short).unwrap_or_default();
@@ -72,26 +71,26 @@ impl TreeSnapshot {
     }
 }
 
-/// The patterns whose files are not as they were.
+/// The patterns whose files have changed.
 pub(super) fn changed_patterns(patterns: &FilePatterns, before: &str, now: &str) -> Vec<String> {
     let pairs = before.split(',').zip(now.split(',')).zip(patterns.sources());
     pairs.filter(|((before, now), _)| before != now).map(|(_, written)| written.to_owned()).collect()
 }
 
 fn hash_files<'a>(files: impl Iterator<Item = &'a (Vec<u8>, ContentHash)>) -> ContentHash {
-    files.fold(ContentHasher::new("files"), |summing, (path, file)| summing.bytes(path).part(*file)).finish()
+    files.fold(ContentHasher::new("files"), |hasher, (path, file)| hasher.bytes(path).content_hash(*file)).finish()
 }
 
-/// What is at a place. What cannot be read counts as that, so that it matters when it can be.
-fn hash_entry(listed: &WorkspaceEntry, left: &mut u64) -> Result<ContentHash, TreeSnapshotError> {
+/// Hashes an entry. An unreadable entry has its own hash, so that it counts as changed when it becomes readable.
+fn hash_entry(entry: &WorkspaceEntry, left: &mut u64) -> Result<ContentHash, TreeSnapshotError> {
     let unreadable = || ContentHasher::new("unreadable").finish();
-    Ok(match listed.kind {
-        WorkspaceEntryKind::File => match hash_file(&listed.path, left) {
+    Ok(match entry.kind {
+        WorkspaceEntryKind::File => match hash_file(&entry.path, left) {
             Ok(Some(file)) => file,
-            Ok(None) => return Err(TreeSnapshotError::Large),
+            Ok(None) => return Err(TreeSnapshotError::TooLarge),
             Err(_unreadable) => unreadable(),
         },
-        WorkspaceEntryKind::Link => match fs::read_link(&listed.path) {
+        WorkspaceEntryKind::Link => match fs::read_link(&entry.path) {
             Ok(target) => ContentHasher::new("link").bytes(target.as_os_str().as_bytes()).finish(),
             Err(_unreadable) => unreadable(),
         },
@@ -100,21 +99,21 @@ fn hash_entry(listed: &WorkspaceEntry, left: &mut u64) -> Result<ContentHash, Tr
     })
 }
 
-/// What a file holds; none when that is more than is left to be read.
+/// Hashes a file; returns nothing if it exceeds the bytes that are left.
 fn hash_file(path: &Path, left: &mut u64) -> io::Result<Option<ContentHash>> {
     let Some(mut file) = host::open_plain(path).map_err(io::Error::other)? else {
         return Ok(Some(ContentHasher::new("gone").finish()));
     };
-    let runs = file.metadata()?.permissions().mode() & 0o111 != 0;
-    let mut summing = ContentHasher::new("file").text(if runs { "runs" } else { "rests" });
-    let mut piece = vec![0; PIECE];
+    let is_executable = file.metadata()?.permissions().mode() & 0o111 != 0;
+    let mut hasher = ContentHasher::new("file").text(if is_executable { "runs" } else { "rests" });
+    let mut piece = vec![0; READ_BUFFER_BYTES];
     loop {
         match file.read(&mut piece) {
-            Ok(0) => return Ok(Some(summing.finish())),
+            Ok(0) => return Ok(Some(hasher.finish())),
             Ok(read) => {
                 let Some(rest) = left.checked_sub(read as u64) else { return Ok(None) };
                 *left = rest;
-                summing.piece(piece.get(..read).unwrap_or_default());
+                hasher.add_raw(piece.get(..read).unwrap_or_default());
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

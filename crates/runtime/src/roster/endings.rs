@@ -16,7 +16,7 @@ impl ActivationEndings {
         self.0.get(at).map(|(_, ending)| ending)
     }
 
-    /// The latest.
+    /// The latest ending.
     pub(crate) fn last_key_value(&self) -> Option<(&Activation, &ActivationEnding)> {
         self.0.last().map(|(at, ending)| (at, ending))
     }

@@ -9,14 +9,14 @@ fn id(n: u128) -> TaskId {
     TaskId::new(format!("{n:032x}").parse().unwrap())
 }
 
-/// A roster with a root and an agent of it, which has read these events.
+/// A roster with a root and an agent below it, after these events.
 fn roster(events: Vec<Event>) -> Roster {
     let agent = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(TaskType::Agent, "worker", "one") };
     let roster = Roster::default();
     let made = [(1, TaskSpec::new(TaskType::Main, "main", "root")), (2, agent)];
     let made = made.into_iter().map(|(task, spec)| (task, Event::TaskCreated(Box::new(spec))));
     for (task, event) in made.chain(events.into_iter().map(|event| (2, event))) {
-        roster.read(&LogEntry { task: id(task), at: Timestamp(7), event });
+        roster.apply_event(&LogEntry { task: id(task), at: Timestamp(7), event });
     }
     roster
 }
@@ -52,7 +52,8 @@ fn endings(roster: &Roster) -> Vec<(u32, &'static str)> {
 #[test]
 fn the_call_that_started_a_task_hears_its_first_result_whatever_came_after() {
     let roster = roster(vec![started(1), ended(1, "first"), Event::TaskRequeued, started(2), ended(2, "second")]);
-    let first = roster.with_task(id(2), |known| known.first().map(|(activation, _)| activation)).flatten().unwrap();
+    let first =
+        roster.with_task(id(2), |known| known.first_ending().map(|(activation, _)| activation)).flatten().unwrap();
     assert_eq!(roster.trace(id(2)).unwrap().result_of(first).0, "first");
 }
 
@@ -84,19 +85,19 @@ fn ran(command: &str) -> Event {
 fn run_through(roster: &Roster, task: u128) {
     let spec = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(TaskType::Agent, "worker", format!("w{task}")) };
     let events = [Event::TaskCreated(Box::new(spec)), started(1), said("x"), ran("ls"), ended(1, "result")];
-    events.into_iter().for_each(|event| roster.read(&LogEntry { task: id(task), at: Timestamp(7), event }));
+    events.into_iter().for_each(|event| roster.apply_event(&LogEntry { task: id(task), at: Timestamp(7), event }));
 }
 
-/// What agents said is in the log; of a thousand that have ended, the words of the latest are held.
+/// The text of all agents is in the log; of a thousand that have ended, only the latest traces are held.
 #[test]
 fn the_words_of_tasks_that_have_long_been_at_rest_are_not_held() {
     let roster = roster(Vec::new());
     (10..1_010).for_each(|task| run_through(&roster, task));
     let held = (10..1_010).filter(|task| roster.is_recent(id(*task))).collect::<Vec<_>>();
-    assert_eq!(held, (1_010 - RECENT as u128..1_010).collect::<Vec<_>>());
+    assert_eq!(held, (1_010 - MAX_IDLE_TRACES as u128..1_010).collect::<Vec<_>>());
     assert!(roster.trace(id(10)).is_none() && roster.is_recent(id(1)) && roster.is_recent(id(2)));
     assert_eq!(roster.trace(id(1_009)).unwrap().result_of(Activation(1)), ("result", &ran_pieces("ls")[..]));
-    let outcome = roster.with_task(id(10), |known| known.latest().map(|(_, ending)| ending.outcome.as_str()));
+    let outcome = roster.with_task(id(10), |known| known.latest_ending().map(|(_, ending)| ending.outcome.as_str()));
     assert_eq!(outcome.flatten(), Some("completed"));
 }
 
@@ -109,7 +110,7 @@ fn a_task_that_goes_on_after_its_words_were_let_go_is_read_from_the_log() {
     let roster = roster(Vec::new());
     (10..100).for_each(|task| run_through(&roster, task));
     for event in [Event::TaskRequeued, started(2), said("again"), ran("pwd")] {
-        roster.read(&LogEntry { task: id(10), at: Timestamp(8), event });
+        roster.apply_event(&LogEntry { task: id(10), at: Timestamp(8), event });
     }
     assert!(roster.is_recent(id(10)) && roster.trace(id(10)).is_none());
     assert_eq!(roster.latest_text(id(10)), "again");
@@ -132,7 +133,7 @@ fn a_task_that_goes_on_after_its_words_were_let_go_is_read_from_the_log() {
 fn whatever_is_left_behind_anew_changes_the_digest_and_nothing_else_does() {
     let roster = roster(vec![started(1)]);
     let digest_after = |event: Event| {
-        roster.read(&LogEntry { task: id(2), at: Timestamp(8), event });
+        roster.apply_event(&LogEntry { task: id(2), at: Timestamp(8), event });
         roster.evidence_hash()
     };
     let digests = [ran("ls"), ran("ls"), said("x"), ran("pwd")].map(digest_after);

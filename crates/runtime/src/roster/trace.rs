@@ -1,27 +1,27 @@
-//! What a task said and left behind. It may be much, so that it is held only for a while; the log always has it.
+//! The trace of a task: its text and evidence. It may be large, so it is held only for a while; the log always has it.
 
 use protocol::{Activation, Clip, ContentBlock, Envelope, Event, Evidence};
 
-/// Most bytes of a result that is held; the log has the whole.
+/// Maximum bytes of a held result; the log has all of it.
 const RESULT_MAX: usize = 16 * 1024;
 
-/// Most pieces of evidence of one task.
+/// Maximum pieces of evidence per task.
 const EVIDENCE_MAX: usize = 200;
 
-/// What a task said and left behind.
+/// The text and evidence of a task.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TaskTrace {
-    /// Whether this is all of it, from the first activation on.
+    /// Whether it covers all activations from the first one on.
     is_complete: bool,
-    /// What calls left behind.
+    /// The evidence of its calls.
     evidence: Vec<Evidence>,
-    /// What activations ended with, and how much evidence there was then.
+    /// The results of activations, each with the amount of evidence at that time.
     results: Vec<(Activation, Clip, usize)>,
-    /// What it said last in the activation under way.
+    /// The latest text in the current activation.
     latest_text: Clip,
 }
 
-/// Whether an event tells of what a task said or left behind.
+/// Whether an event changes a task's trace.
 pub(super) fn is_relevant(event: &Event) -> bool {
     matches!(
         event,
@@ -34,18 +34,18 @@ pub(super) fn is_relevant(event: &Event) -> bool {
 }
 
 impl TaskTrace {
-    /// Of a task that has not begun.
+    /// The trace of a task that has not started.
     pub(super) fn from_start() -> TaskTrace {
         TaskTrace { is_complete: true, ..TaskTrace::default() }
     }
 
-    /// As the log of a task has them.
+    /// Builds the trace from a task's log.
     pub(crate) fn from_log<'a>(log: impl IntoIterator<Item = &'a Envelope>) -> TaskTrace {
-        let mut words = TaskTrace::from_start();
+        let mut trace = TaskTrace::from_start();
         for envelope in log {
-            words.read(&envelope.entry.event);
+            trace.read(&envelope.entry.event);
         }
-        words
+        trace
     }
 
     pub(super) fn is_complete(&self) -> bool {
@@ -56,20 +56,20 @@ impl TaskTrace {
         self.latest_text.as_str()
     }
 
-    /// What calls left behind in all activations.
+    /// The evidence of all activations.
     pub(crate) fn evidence(&self) -> &[Evidence] {
         &self.evidence
     }
 
-    /// What an activation ended with, and what calls had left behind by then.
+    /// The result of an activation, and the evidence up to then.
     pub(crate) fn result_of(&self, activation: Activation) -> (&str, &[Evidence]) {
         let found = self.results.iter().rfind(|(at, ..)| *at == activation);
-        // One that never began said nothing, and nothing came after it.
+        // An activation that never started has no text, and nothing follows it.
         let (text, count) = found.map_or(("", usize::MAX), |(_, text, count)| (text.as_str(), *count));
         (text, self.evidence.get(..count).unwrap_or(&self.evidence))
     }
 
-    /// Takes in an event; tells whether a call left something behind that was not known.
+    /// Applies an event; returns whether a call added new evidence.
     pub(super) fn read(&mut self, event: &Event) -> bool {
         match event {
             Event::TurnAnswered { content, .. } => self.record_text(content),
@@ -88,24 +88,24 @@ impl TaskTrace {
         false
     }
 
-    /// Forgets what earlier activations ended with.
+    /// Forgets the results of earlier activations.
     pub(super) fn clear_results(&mut self) {
         self.results.clear();
     }
 
-    /// Keeps the latest words.
+    /// Keeps the latest text.
     fn record_text(&mut self, content: &[ContentBlock]) {
-        let words = content.iter().filter_map(|block| match block {
+        let texts = content.iter().filter_map(|block| match block {
             ContentBlock::Text { text } => Some(text.as_str()),
             ContentBlock::Call(_) | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
         });
-        let said = words.collect::<Vec<_>>().join("\n\n");
-        if !said.is_empty() {
-            self.latest_text = Clip::new(&said, RESULT_MAX);
+        let text = texts.collect::<Vec<_>>().join("\n\n");
+        if !text.is_empty() {
+            self.latest_text = Clip::new(&text, RESULT_MAX);
         }
     }
 
-    /// Keeps what a call left behind, each thing once.
+    /// Adds the evidence of a call, without duplicates; returns whether any is new.
     fn record_evidence(&mut self, evidence: &[Evidence]) -> bool {
         let before = self.evidence.len();
         for piece in evidence {

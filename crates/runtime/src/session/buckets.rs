@@ -15,7 +15,7 @@ use crate::{Catalog, ModelResolver, SessionSettings};
 
 const RESET: Duration = Duration::from_secs(3600);
 
-/// A model of an account of its own, which answers from a moment on.
+/// A model with its own account, which answers from a set time on.
 #[derive(Debug)]
 struct TestAccount {
     facts: ModelFacts,
@@ -109,7 +109,7 @@ fn state(session: &Session, name: &str) -> Option<TaskState> {
     tasks.into_iter().find(|task| task.path == format!("/root/{name}")).map(|task| task.state)
 }
 
-/// Lets the clock go on until something holds.
+/// Advances the clock until a condition holds.
 async fn until(clock: &FakeClock, what: &str, holds: impl Fn() -> bool) {
     for _ in 0..2000 {
         if holds() {
@@ -134,7 +134,7 @@ async fn when_one_account_is_used_up_only_its_users_wait() {
     until(&clock, "two who wait", || is_parked("first") && is_parked("second")).await;
     until(&clock, "the root at rest", || session.status().borrow().root == Some(TaskState::Idle)).await;
     assert_eq!(state(&session, "free"), Some(TaskState::Idle));
-    // The second knew from the first.
+    // The second agent learned it from the first.
     assert_eq!(other.asked.load(Ordering::SeqCst), 1);
     clock.advance(RESET);
     until(&clock, "rest", || session.status().borrow().quiet).await;

@@ -1,8 +1,8 @@
-//! A fleet works in the session.
+//! Starts and resumes a fleet in the session.
 
 use std::sync::Arc;
 
-use kernel::{KernelInput, TodoMove};
+use kernel::{KernelInput, TodoTransition};
 use protocol::api::TodoEdit;
 use protocol::{BlockReason, Event, FleetConfig, TodoId};
 
@@ -10,35 +10,39 @@ use super::Session;
 use crate::fleet::{FinishedTodos, FleetDriver, FleetError, FleetHandle, FleetRequest, FleetServices, check_plan};
 
 impl Session {
-    /// Begins a fleet, which works until it has done what it can.
-    pub async fn start_fleet(&mut self, order: FleetRequest, aids: FleetServices) -> Result<FleetHandle, FleetError> {
-        let FleetRequest { mut terms, todos } = order;
+    /// Starts a fleet, which works until it can do no more.
+    pub async fn start_fleet(
+        &mut self,
+        request: FleetRequest,
+        services: FleetServices,
+    ) -> Result<FleetHandle, FleetError> {
+        let FleetRequest { mut terms, todos } = request;
         if !todos.is_empty() {
             check_plan(&self.context, self.root, &terms, &todos).await?;
             terms.plan.get_or_insert_default();
             self.edit_todos(todos.into_iter().map(|todo| TodoEdit::Add(todo.into())).collect()).await?;
         }
         self.submit(KernelInput::BeginFleet(terms)).await?;
-        self.drive_fleet(aids)
+        self.drive_fleet(services)
     }
 
-    /// Goes on with the session's latest fleet. One that was ended begins again on its terms, with what it could not do.
-    pub async fn resume_fleet(&mut self, aids: FleetServices) -> Result<FleetHandle, FleetError> {
+    /// Resumes the session's latest fleet. A fleet that has ended starts again with its terms and its blocked todos.
+    pub async fn resume_fleet(&mut self, services: FleetServices) -> Result<FleetHandle, FleetError> {
         let at_work = |kernel: &kernel::Kernel| kernel.graph().fleet().is_some();
         if !self.supervision.supervisor.query(at_work).await? {
             let terms = self.fleet_terms()?.ok_or(FleetError::NoFleet)?;
             self.submit(KernelInput::BeginFleet(terms)).await?;
             let finished = FinishedTodos::read(&self.context.reader()?, self.root)?;
             for todo in self.blocked_todos().await? {
-                // Work that could not be merged is tried to be merged once more, and is not done once more.
-                let to = if finished.contains(&todo) { TodoMove::Reuse(None) } else { TodoMove::Reopen };
-                self.submit(KernelInput::MoveTodo { todo, to }).await?;
+                // Work that could not be merged is merged again, but not done again.
+                let to = if finished.contains(&todo) { TodoTransition::Reuse(None) } else { TodoTransition::Reopen };
+                self.submit(KernelInput::SetTodoState { todo, to }).await?;
             }
         }
-        self.drive_fleet(aids)
+        self.drive_fleet(services)
     }
 
-    /// How the session's latest fleet works or worked; nothing if there was none.
+    /// The terms of the session's latest fleet; nothing if there was none.
     pub fn fleet_terms(&self) -> Result<Option<FleetConfig>, FleetError> {
         let began = |event: Event| match event {
             Event::FleetBegan(terms) => Some(terms),
@@ -63,10 +67,10 @@ impl Session {
         Ok(self.supervision.supervisor.query(blocked).await?)
     }
 
-    fn drive_fleet(&mut self, aids: FleetServices) -> Result<FleetHandle, FleetError> {
+    fn drive_fleet(&mut self, services: FleetServices) -> Result<FleetHandle, FleetError> {
         let (ending, fleet) = FleetHandle::new();
         let (context, supervisor) = (Arc::clone(&self.context), self.supervision.supervisor.clone());
-        let driver = FleetDriver::new(context, supervisor, self.root, self.first_seq, aids, self.closing.clone())?;
+        let driver = FleetDriver::new(context, supervisor, self.root, self.first_seq, services, self.closing.clone())?;
         self.background_tasks.spawn(driver.drive(ending));
         Ok(fleet)
     }

@@ -92,7 +92,7 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> SessionSet
     }
 }
 
-/// An agent of the root's that tells nobody when it is done.
+/// Starts a subagent of the root whose result goes nowhere.
 async fn spawn(session: &Session, number: u32) {
     let spec = TaskSpec {
         parent: Some(session.root),
@@ -104,7 +104,7 @@ async fn spawn(session: &Session, number: u32) {
     session.supervision.supervisor.submit(kernel::KernelInput::Spawn(spawn)).await.unwrap();
 }
 
-/// What the log adds up to.
+/// The totals of the log.
 #[derive(Debug, Default)]
 struct LogTotals {
     answered: Usage,
@@ -114,7 +114,7 @@ struct LogTotals {
     looked: u32,
 }
 
-/// Runs the crowd to its end, checks the account after every event, and adds up what the log says.
+/// Runs all agents to the end, checks the ledger after every event, and adds up the log.
 async fn run(server: &ModelServer, budget: Budget) -> LogTotals {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("work")).unwrap();

@@ -1,4 +1,4 @@
-//! A session in this process: opened, driven and left by an edge.
+//! A session in this process, which a client opens, drives and leaves.
 
 #[cfg(test)]
 mod buckets;
@@ -53,15 +53,15 @@ pub struct Session {
     merger: Arc<FleetMerger>,
     /// The watchdog, the socket and the command listener.
     background_tasks: JoinSet<()>,
-    /// Lets go on what waits for [`Session::resume`].
+    /// Sent by [`Session::resume`] to apply the pending commands.
     resume_signal: Arc<Notify>,
-    /// The commands that were left for it.
+    /// Commands that other processes left for the session.
     pending_commands: Vec<(i64, SessionCommand)>,
-    /// Whether the commands that were waiting are applied.
+    /// Whether the pending commands are applied.
     commands_applied: watch::Receiver<bool>,
     closing: CancellationToken,
     inside: rpc::InProcessConnector,
-    /// Tells hooks of what ended without their knowing.
+    /// Runs stop hooks for activations that ended without them.
     stop_hook_runs: Option<StopHookRuns>,
 }
 
@@ -71,7 +71,7 @@ impl Session {
         self.id
     }
 
-    /// Where it is kept.
+    /// The home that stores it.
     pub fn home(&self) -> &host::Home {
         &self.context.settings.home
     }
@@ -90,28 +90,28 @@ impl Session {
         self.first_seq
     }
 
-    /// What calls may do now, with what was granted since it began.
+    /// The current policy, including the grants of the session.
     pub fn policy(&self) -> Arc<policy::Policy> {
         self.context.policy()
     }
 
-    /// What a person should know of the files it read.
+    /// Notices for the user about its instruction files.
     pub fn notices(&self) -> &[InstructionNotice] {
         &self.notices
     }
 
-    /// Everything after `seq`, then whatever happens.
+    /// Subscribes to all events after `seq`, stored and live.
     pub fn subscribe(&self, seq: u64) -> Subscription {
         self.context.bus.subscribe(seq)
     }
 
-    /// A client of its API, as another process would have.
+    /// Connects a client to its API, as another process would.
     pub async fn connect(&self) -> io::Result<(rpc::RpcClient, rpc::Notifications)> {
         self.inside.connect().await
     }
 
-    /// Where more clients in this process come in, while it is open.
-    pub fn inside(&self) -> rpc::InProcessConnector {
+    /// The connector for more clients in this process, while it is open.
+    pub fn in_process_connector(&self) -> rpc::InProcessConnector {
         self.inside.clone()
     }
 
@@ -125,40 +125,39 @@ impl Session {
         self.post(SendParams { task: None, text: text.into(), images: Vec::new(), delivery, display: None }).await
     }
 
-    /// Sends a message, with pictures if it has any.
+    /// Sends a message, with its images.
     pub async fn post(&self, message: SendParams) -> Result<Receipt, InputRejection> {
         let supervisor = &self.supervision.supervisor;
         let message = hooks::filter_prompt(&self.context, supervisor, self.root, message).await?;
         supervisor.submit(commands::input_of(SessionCommand::Send(message), self.root)).await
     }
 
-    /// Does what a text asks for, if it is a slash command. What is a prompt then is for the caller to post.
+    /// Executes a slash command. The caller must post a prompt that results from it.
     pub async fn dispatch(&self, text: &str) -> SlashOutcome {
         self.dispatcher().dispatch(text).await
     }
 
-    /// Has the root split a request into todos and run them by agents of its own; without a request, the todos there
-    /// are.
+    /// Asks the root to split a request into todos and run them with subagents; without a request, the existing todos.
     pub async fn fleet(&self, prompt: Option<&str>) -> Result<Receipt, InputRejection> {
         self.post(slash::fleet_prompt(prompt).message()).await
     }
 
-    /// The agents, skills and hooks it has.
+    /// Its agents, skills and hooks.
     pub fn catalog(&self) -> &Catalog {
         &self.context.settings.catalog
     }
 
-    /// Starts an agent for a person, in the background; says in words why it does not. Its result reaches the root.
+    /// Starts a background agent for the user; its result goes to the root. The error is for the user.
     pub async fn start_agent(&self, wanted: StartAgentParams) -> Result<TaskId, String> {
         self.dispatcher().spawn(wanted).await
     }
 
-    /// What merges the work of its fleet.
+    /// The merger of its fleet's work.
     pub fn merger(&self) -> Arc<FleetMerger> {
         Arc::clone(&self.merger)
     }
 
-    /// The commits that hold the work of earlier runs, for a fleet whose workers have checkouts of their own.
+    /// The commits with the work of earlier runs, for a fleet whose workers have their own checkouts.
     pub fn commit_pinner(&self) -> Arc<dyn CommitPinner> {
         let settings = &self.context.settings;
         Arc::new(RepositoryCommits::new(
@@ -182,12 +181,12 @@ impl Session {
         Ok(waits || self.supervision.supervisor.query(left).await?)
     }
 
-    /// Applies the commands that were left for the session, and lets everything go on that was interrupted.
+    /// Applies the pending commands and resumes everything that was interrupted.
     pub async fn resume(&self) -> Result<(), InputRejection> {
         self.resume_signal.notify_one();
-        let mut looked = self.commands_applied.clone();
-        if looked.wait_for(|looked| *looked).await.is_err() {
-            tracing::warn!("nobody looks out for commands of other processes");
+        let mut applied = self.commands_applied.clone();
+        if applied.wait_for(|applied| *applied).await.is_err() {
+            tracing::warn!("the command listener has ended");
         }
         self.submit(KernelInput::Resume).await
     }
@@ -202,22 +201,22 @@ impl Session {
         self.supervision.supervisor.query(|kernel| kernel.root_control().mode).await
     }
 
-    /// Goes on in another mode, from the next turn on.
+    /// Switches to another mode, from the next turn on.
     pub async fn set_mode(&self, mode: SessionMode) -> Result<(), InputRejection> {
         self.submit(KernelInput::SetMode { mode, by: Principal::User }).await
     }
 
-    /// Its model, as `--model` takes it.
+    /// Its model, in the form of `--model`.
     pub fn model(&self) -> String {
         self.context.session_model_spec().to_string()
     }
 
-    /// Goes on with another model, from the next turn on.
+    /// Switches to another model, from the next turn on.
     pub async fn set_model(&self, model: &str) -> Result<(), ModelChangeError> {
         self.context.change_model(&self.supervision.supervisor, self.root, model).await.map(drop)
     }
 
-    /// Gives the root an objective that it works on by itself, until it reports on it.
+    /// Gives the root an objective to work on in autopilot until it reports.
     pub async fn set_objective(&self, objective: impl Into<String>) -> Result<Receipt, InputRejection> {
         self.set_mode(SessionMode::Autopilot).await?;
         self.send(objective, MailDelivery::FollowUp).await
@@ -233,12 +232,12 @@ impl Session {
         self.submit(commands::input_of(SessionCommand::Decide(decision), self.root)).await
     }
 
-    /// Stops every task and takes no new ones.
+    /// Stops every task and accepts no new ones.
     pub async fn stop(&self, by: CancelBy) -> Result<(), InputRejection> {
         self.submit(KernelInput::Stop { by }).await
     }
 
-    /// What it is now, as every view shows it.
+    /// Its current view.
     pub fn view(&self) -> Result<SessionView, StoreError> {
         self.context.reader()?.session_view()
     }
@@ -248,22 +247,21 @@ impl Session {
         Ok(self.context.reader()?.tasks(&TasksParams::all_tasks())?.tasks)
     }
 
-    /// Ends this process's part: what runs is interrupted and can be resumed by whoever opens the session next. Gives a
-    /// reader of what it has become.
+    /// Leaves the session: interrupts what runs, so that the next owner can resume it. Returns a reader of the session.
     pub async fn leave(mut self) -> Result<SessionReader, StoreError> {
         self.closing.cancel();
-        // A paused session has nothing more to say.
+        // A paused session rejects this.
         let _paused = self.submit(KernelInput::Suspend).await;
-        if let Some(partings) = self.stop_hook_runs.take() {
-            partings.finish().await;
+        if let Some(stop_hook_runs) = self.stop_hook_runs.take() {
+            stop_hook_runs.finish().await;
         }
         hooks::session_ended(&self.context, &self.supervision.supervisor, self.root).await;
         self.background_tasks.shutdown().await;
-        // Nobody can ask for anything any more; what somebody asked for meanwhile is interrupted as well.
+        // No more inputs can arrive; interrupt what was started meanwhile as well.
         let _paused = self.submit(KernelInput::Suspend).await;
         let writer = self.supervision.leave().await;
         let context = self.context;
-        // Before the lease ends: nothing that a program does from now on is done under an owner.
+        // Before the lease ends, so that no program runs without an owner.
         let ended = context.guardian.end().await;
         match writer {
             Some(writer) => writer.release()?,
@@ -271,7 +269,7 @@ impl Session {
         }
         let reader = context.reader()?;
         update_index(&context, &reader);
-        let survived = |survivors| StoreError::Home(format!("of what this session started, {survivors}"));
+        let survived = |survivors| StoreError::Home(format!("programs of this session: {survivors}"));
         ended.map(|()| reader).map_err(survived)
     }
 
@@ -284,10 +282,10 @@ impl Session {
     }
 }
 
-/// Writes the session's row of the index. It is a cache: failing to is not a fault of the session.
+/// Writes the session's row of the index. The index is a cache, so a failure is not an error of the session.
 fn update_index(context: &SessionContext, reader: &SessionReader) {
     let home = &context.settings.home;
     if let Err(error) = SessionIndex::open(home).and_then(|index| index.record_session(home, reader)) {
-        tracing::warn!(%error, "the index of sessions was not brought up to date");
+        tracing::warn!(%error, "the session index was not updated");
     }
 }

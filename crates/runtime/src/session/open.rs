@@ -1,4 +1,4 @@
-//! A session begins, or goes on in another process.
+//! Opens a session: new, resumed or forked.
 
 use std::io;
 use std::path::Path;
@@ -46,18 +46,18 @@ use crate::task_workspaces::{TaskWorkspace, TaskWorkspaces};
 use crate::todos::{TodoSync, TodoSyncError, TodoSyncHandle};
 use crate::watchdog::Watchdog;
 
-/// How a session begins.
+/// How to open a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStart {
-    /// Anew.
+    /// Start a new session.
     New,
-    /// Where another process left it.
+    /// Resume a session where another process left it.
     Resume(SessionId),
-    /// As a copy of another; nothing that is under way there goes on here.
+    /// Start a copy of another session; its running work does not continue in the copy.
     Fork(SessionId),
 }
 
-/// Why a session did not begin.
+/// Why a session could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionOpenError {
     /// Its file could not be opened.
@@ -76,29 +76,29 @@ pub enum SessionOpenError {
     Log {
         /// The event.
         seq: u64,
-        /// In which way.
+        /// The contradiction.
         defect: InvalidEvent,
     },
     /// It has no root task: its first commit never happened.
-    #[error("session {0} never began; remove it with `bosun sessions rm {0}`")]
+    #[error("session {0} was never started; remove it with `bosun sessions rm {0}`")]
     Empty(SessionId),
-    /// Its first input was not taken.
+    /// The kernel rejected its first inputs.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
-    /// Its own agent cannot be had.
+    /// The root agent is not available.
     #[error("{0}")]
     Agent(String),
-    /// Something that an earlier owner started still runs.
+    /// A program that an earlier owner started still runs.
     #[error(transparent)]
     Busy(#[from] HomeError),
-    /// The machine did not tell who this process is.
-    #[error("cannot tell this process from others: {0}")]
+    /// The identity of this process could not be read.
+    #[error("cannot read the identity of this process: {0}")]
     Machine(io::Error),
 }
 
 impl From<TodoSyncError> for SessionOpenError {
-    fn from(untaken: TodoSyncError) -> SessionOpenError {
-        match untaken {
+    fn from(error: TodoSyncError) -> SessionOpenError {
+        match error {
             TodoSyncError::Store(error) => SessionOpenError::Store(error),
             TodoSyncError::Rejected(rejected) => SessionOpenError::Rejected(rejected),
         }
@@ -106,7 +106,7 @@ impl From<TodoSyncError> for SessionOpenError {
 }
 
 impl Session {
-    /// Opens a session in this process. What was interrupted or left for it goes on with [`Session::resume`].
+    /// Opens a session in this process. [`Session::resume`] continues interrupted work and pending commands.
     pub async fn open(mut settings: SessionSettings, start: SessionStart) -> Result<Session, SessionOpenError> {
         let workspace = workspace(&settings)?;
         let owner = ProcessIdentity::current().map_err(SessionOpenError::Machine)?;
@@ -120,7 +120,7 @@ impl Session {
         if had_programs {
             clear_ref_locks(&settings, &guardian, id).await;
         }
-        let left = match start {
+        let pending_commands = match start {
             SessionStart::New => Vec::new(),
             SessionStart::Resume(_) | SessionStart::Fork(_) => {
                 SessionReader::open(&settings.home, id)?.pending_commands()?
@@ -131,28 +131,28 @@ impl Session {
         let grants = Arc::new(Grants::new(settings.policy.clone()));
         let roster = Arc::new(Roster::default());
         for envelope in &log {
-            grants.read(&envelope.entry.event);
-            roster.read(&envelope.entry);
+            grants.apply_event(&envelope.entry.event);
+            roster.apply_event(&envelope.entry);
         }
-        let of_flags = |envelope: &Envelope| match &envelope.entry.event {
+        let defined_by_flag = |envelope: &Envelope| match &envelope.entry.event {
             Event::AgentDefined { spec, .. } if spec.source == DefinitionSource::Flag => Some((**spec).clone()),
             _other => None,
         };
-        let recalled: Vec<AgentSpec> = log.iter().rev().filter_map(of_flags).collect();
-        if !recalled.is_empty() {
-            Arc::make_mut(&mut settings.catalog).restore_defined(recalled);
+        let restored: Vec<AgentSpec> = log.iter().rev().filter_map(defined_by_flag).collect();
+        if !restored.is_empty() {
+            Arc::make_mut(&mut settings.catalog).restore_defined(restored);
         }
         drop(log);
         let known_root = kernel.root();
 
-        let (todos, asked) = TodoSyncHandle::new();
+        let (todos, requests) = TodoSyncHandle::new();
         let (context, notices) =
             build_context(settings, id, guardian, workspace, Arc::clone(&grants), Arc::clone(&roster), todos);
         let (clock, bus) = (Arc::clone(&context.settings.clock), context.bus.clone());
         let redactor = context.redactor.clone();
         let parts = SupervisorParts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
-        let at = Arc::clone(&context);
-        let supervision = SupervisorTask::start(parts, move |_supervisor| Arc::new(RunPerformer(at)));
+        let runner_context = Arc::clone(&context);
+        let supervision = SupervisorTask::start(parts, move |_supervisor| Arc::new(RunPerformer(runner_context)));
         let first = match start {
             SessionStart::New => first_inputs(&context)?,
             SessionStart::Resume(_) | SessionStart::Fork(_) => FirstInputs {
@@ -162,17 +162,17 @@ impl Session {
         };
         let root = first.root;
         let defined = definition_input(&context.settings.catalog);
-        // They line up together: nothing is decided between them, and one commit holds them all.
-        let taken =
+        // Submitted together, so that nothing is decided between them and one commit holds them all.
+        let submitted =
             join_all(first.inputs.into_iter().chain(defined).map(|input| supervision.supervisor.submit(input))).await;
-        taken.into_iter().collect::<Result<Vec<_>, InputRejection>>()?;
-        let mut sync = TodoSync::new(Arc::clone(&context), supervision.supervisor.clone(), asked);
+        submitted.into_iter().collect::<Result<Vec<_>, InputRejection>>()?;
+        let mut sync = TodoSync::new(Arc::clone(&context), supervision.supervisor.clone(), requests);
         if start != SessionStart::New {
             sync.sync_pending().await?;
         }
-        let (looked, first_look) = watch::channel(false);
-        let (inside, insiders) = rpc::InProcessConnector::new();
-        let merging = Arc::new(FleetMerger::new(Arc::clone(&context), supervision.supervisor.clone(), root));
+        let (applied, commands_applied) = watch::channel(false);
+        let (inside, connections) = rpc::InProcessConnector::new();
+        let merger = Arc::new(FleetMerger::new(Arc::clone(&context), supervision.supervisor.clone(), root));
         let mut session = Session {
             id,
             root,
@@ -180,11 +180,11 @@ impl Session {
             context,
             notices,
             supervision,
-            merger: merging,
+            merger,
             background_tasks: JoinSet::new(),
             resume_signal: Arc::default(),
-            pending_commands: left,
-            commands_applied: first_look,
+            pending_commands,
+            commands_applied,
             closing: CancellationToken::new(),
             inside,
             stop_hook_runs: None,
@@ -194,17 +194,17 @@ impl Session {
             StopHookRuns::begin(&session.context, &supervisor, last_seq, stop_hook_mode(start)).await?;
         hooks::session_started(&session.context, &supervisor, root, origin(start)).await;
         session.background_tasks.spawn(sync.serve());
-        session.start_background_tasks(looked, insiders).await;
+        session.start_background_tasks(applied, connections).await;
         match start {
             SessionStart::New | SessionStart::Fork(_) => session.resume_signal.notify_one(),
-            // What was left for it is applied when it is told to go on.
+            // Pending commands are applied in `Session::resume`.
             SessionStart::Resume(_) => {}
         }
         Ok(session)
     }
 
-    /// Watches over what runs, listens on the socket and applies what was left for the session.
-    async fn start_background_tasks(&mut self, looked: watch::Sender<bool>, insiders: rpc::InProcessConnections) {
+    /// Starts the watchdog, the autopilot, the command listener and the socket.
+    async fn start_background_tasks(&mut self, applied: watch::Sender<bool>, connections: rpc::InProcessConnections) {
         let supervisor = self.supervision.supervisor.clone();
         let (settings, watched_runs) = (&self.context.settings, Arc::clone(&self.context.watched_runs));
         let watchdog =
@@ -223,20 +223,20 @@ impl Session {
             supervisor: supervisor.clone(),
             pending: self.pending_commands.clone(),
         };
-        self.background_tasks.spawn(listener.run(Arc::clone(&self.resume_signal), looked));
-        let listener = rpc::local::listen(&self.context.settings.home.socket(self.id), is_person).await;
+        self.background_tasks.spawn(listener.run(Arc::clone(&self.resume_signal), applied));
+        let listener = rpc::local::listen(&self.context.settings.home.socket(self.id), acts_for_user).await;
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
         let status = self.supervision.status.clone();
         let api = SessionApi { context: Arc::clone(&self.context), supervisor, root: self.root, status };
-        self.background_tasks.spawn(rpc::serve(listener, insiders, Arc::new(api), self.closing.clone()));
+        self.background_tasks.spawn(rpc::serve(listener, connections, Arc::new(api), self.closing.clone()));
     }
 }
 
-/// Whether a client speaks for a person. A command of an agent does not, though it is a process of the same user.
-fn is_person(client: u32) -> bool {
+/// Whether a client acts for the user. A command of an agent does not, although it is a process of the same user.
+fn acts_for_user(client: u32) -> bool {
     let lineage = Lineage::of(client);
     if lineage != Lineage::Person {
-        tracing::warn!(client, ?lineage, "a process may not use the session's socket");
+        tracing::warn!(client, ?lineage, "refused a process on the session's socket");
     }
     lineage == Lineage::Person
 }
@@ -249,7 +249,7 @@ fn origin(start: SessionStart) -> ::hooks::SessionOrigin {
     }
 }
 
-/// A copy parts from what it copied without a word: hooks hear of that from the original.
+/// A fork runs no stop hooks for copied activations: the original session runs them.
 fn stop_hook_mode(start: SessionStart) -> OpenActivationPolicy {
     match start {
         SessionStart::New | SessionStart::Resume(_) => OpenActivationPolicy::Run,
@@ -262,8 +262,7 @@ struct FirstInputs {
     inputs: Vec<KernelInput>,
 }
 
-/// What an owner that comes after another begins with. A fork whose first owner died before it could say what it is
-/// says it now.
+/// The first inputs of a new owner of an existing session. They record a fork if its first owner died before that.
 fn adoption_inputs(
     context: &SessionContext,
     root: Option<TaskId>,
@@ -271,7 +270,7 @@ fn adoption_inputs(
     forked_from: Option<SessionId>,
 ) -> Vec<KernelInput> {
     let main = root.and_then(|root| context.roster.definition(root));
-    let adopt = KernelInput::Adopt { fence, config: terms(&context.settings, main.as_deref()) };
+    let adopt = KernelInput::Adopt { fence, config: session_config(&context.settings, main.as_deref()) };
     let fork = forked_from.map(|from| KernelInput::Fork { from });
     std::iter::once(adopt).chain(fork).chain(mode_input(&context.settings)).collect()
 }
@@ -281,14 +280,14 @@ fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenErro
     let main = settings.main_agent.as_ref();
     if let Some(main) = main.filter(|main| main.isolation.is_some()) {
         let name = &main.name;
-        let words = format!("`{name}` works in a checkout of its own, and the session's own agent works in yours");
         return Err(SessionOpenError::Agent(format!(
-            "{words}; start it as a subagent, or take `isolation` out of its file"
+            "`{name}` works in its own checkout, but the root agent works in yours; start it as a subagent, or remove \
+             `isolation` from its file"
         )));
     }
     let definition = main.map(definition::definition_of).transpose().map_err(SessionOpenError::Agent)?;
     let root = TaskId::new(settings.ids.uuid());
-    let terms = terms(settings, main);
+    let terms = session_config(settings, main);
     let spec = TaskSpec {
         description: "the session's own conversation".into(),
         on_complete: CompletionPolicy::Idle,
@@ -311,21 +310,21 @@ fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenErro
     })
 }
 
-/// What keeps the agents that were defined for this session alone, so that whoever goes on with it has them too.
+/// Stores the agents that are defined for this session only, so that a later owner has them too.
 fn definition_input(catalog: &Catalog) -> Option<KernelInput> {
     let flagged = catalog.agents.iter().filter(|agent| agent.source == DefinitionSource::Flag);
-    // Those that cannot be started say so when somebody tries.
+    // An invalid definition is reported when an agent is started with it.
     let definitions: Vec<_> = flagged.filter_map(|agent| definition::definition_of(agent).ok()).collect();
     (!definitions.is_empty()).then_some(KernelInput::Define(definitions))
 }
 
-/// The mode that whoever opens the session wants, if they say so.
+/// The mode that the settings request, if any.
 fn mode_input(settings: &SessionSettings) -> Option<KernelInput> {
     settings.mode.map(|mode| KernelInput::SetMode { mode, by: Principal::User })
 }
 
-/// How the session is run. What nobody says is as the definition of its own agent has it.
-fn terms(settings: &SessionSettings, main: Option<&AgentSpec>) -> SessionConfig {
+/// The configuration of the session. The root agent's definition supplies what the settings leave open.
+fn session_config(settings: &SessionSettings, main: Option<&AgentSpec>) -> SessionConfig {
     let budget = if settings.budget == Budget::default() { main.map(|main| main.budget) } else { None };
     SessionConfig {
         cwd: settings.cwd.display().to_string(),
@@ -336,7 +335,7 @@ fn terms(settings: &SessionSettings, main: Option<&AgentSpec>) -> SessionConfig 
         ask_user: settings.ask_user,
         max_turns: settings.max_turns,
         root_turns: main.and_then(|main| main.max_turns),
-        limits: term_limits(&settings.limits),
+        limits: config_limits(&settings.limits),
         budget: budget.unwrap_or(settings.budget),
         effort: settings.effort,
         list: settings.list.clone(),
@@ -344,8 +343,8 @@ fn terms(settings: &SessionSettings, main: Option<&AgentSpec>) -> SessionConfig 
     }
 }
 
-/// The limits that whoever resumes the session has again, unless they say otherwise.
-fn term_limits(limits: &kernel::SessionLimits) -> AgentLimits {
+/// The limits that apply again when the session is resumed, unless its settings override them.
+fn config_limits(limits: &kernel::SessionLimits) -> AgentLimits {
     let kernel::SessionLimits { live, depth, total, rate, max_continues: continues, .. } = limits;
     AgentLimits {
         live: Some(*live),
@@ -361,7 +360,7 @@ fn workspace(settings: &SessionSettings) -> Result<Workspace, SessionOpenError> 
         let folder = folder.display().to_string();
         move |source| SessionOpenError::Folder { folder, source }
     };
-    // Each of them alone first, so that the right one is named.
+    // Each one alone first, so that the error names the right one.
     for root in &settings.roots {
         Workspace::new(root, &[]).map_err(unusable(root))?;
     }
@@ -386,7 +385,7 @@ fn acquire_session(
             let id = settings.id.unwrap_or_else(|| SessionId::new(settings.ids.uuid()));
             store::fork_session(home, from, id)?;
             if let Err(error) = plan::copy(home, from, id) {
-                tracing::warn!(%error, "the copy has no plan");
+                tracing::warn!(%error, "the plan was not copied");
             }
             Ok((id, SessionFile::adopt_probed(home, id, owner, now, probe)?))
         }
@@ -401,16 +400,16 @@ fn replay(limits: kernel::SessionLimits, log: &[Envelope]) -> Result<Kernel, Ses
     Ok(kernel)
 }
 
-/// Whether somebody may answer a question: only there is it offered.
+/// Whether the user can be asked; if not, the tool is not offered.
 fn can_ask_user(settings: &SessionSettings) -> bool {
     settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
 }
 
-/// Takes the session when nothing runs any more that an earlier owner started.
+/// Waits until no program of an earlier owner runs any more, then takes the session.
 async fn settle_session(settings: &SessionSettings, id: SessionId) -> Result<IdleSession, SessionOpenError> {
     match settings.home.try_settle_session(id)? {
         Some(settled) => Ok(settled),
-        // Only where an earlier owner ran programs is there something to wait for.
+        // Wait only if an earlier owner ran programs.
         None => {
             let home = settings.home.clone();
             let settled = tokio::task::spawn_blocking(move || home.settle_session(id)).await;
@@ -419,17 +418,17 @@ async fn settle_session(settings: &SessionSettings, id: SessionId) -> Result<Idl
     }
 }
 
-/// Removes what a git command of an earlier owner left locked. If that fails, the command that needs the ref says so.
+/// Removes ref locks of a killed git command. If that fails, the command that needs the ref reports it.
 async fn clear_ref_locks(settings: &SessionSettings, guardian: &Guardian, id: SessionId) {
     let git = Git::new(guardian.clone(), &settings.cwd, &settings.env);
     match git::clear_ref_locks(&git, id).await {
         Ok(0) => {}
-        Ok(count) => tracing::info!(count, "removed locks of refs that a killed git command left"),
+        Ok(count) => tracing::info!(count, "removed ref locks that a killed git command left"),
         Err(error) => tracing::warn!(%error, "cannot look for locks that a killed git command left"),
     }
 }
 
-/// The instruction files that every agent is told. What they import is held to the rules on reading.
+/// Reads the instruction files for all agents. Their imports are subject to the read rules.
 fn instructions(settings: &SessionSettings, cwd: &Path) -> Instructions {
     let policy = &settings.policy;
     let may_read = |path: &Path| {

@@ -1,4 +1,4 @@
-//! A call's own question: asked once, kept while its owner changes, and answered with the words that were given to it.
+//! A call's own question: asked once, kept across owners, and answered with the user's text.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -98,12 +98,12 @@ async fn a_question_outlives_its_owner_and_is_answered_once_to_the_call_that_ask
     let decide = async {
         let decision = AskDecision::Reply { text: "left".into() };
         session.decide(DecideParams { ask: asks[0].ask.id.clone(), decision }).await.unwrap();
-        // What the run hears, if one is there.
+        // What the run would do with the message.
         again.caller.waits.finish(&again.caller.call);
     };
     let (answer, ()) = tokio::join!(again.ask(question("which?")), decide);
     assert_eq!(answer.unwrap().as_deref(), Some("left"));
-    // The tool may be run again before its answer is durable; another question is not what was answered.
+    // The tool may run again before its answer is committed; a different question does not get that answer.
     assert_eq!(again.ask(question("which?")).await.unwrap().as_deref(), Some("left"));
     let other = again.ask(question("and then?")).await;
     assert!(matches!(&other, Err(ToolError::Refused(text)) if text.contains("one question")), "{other:?}");

@@ -1,4 +1,4 @@
-//! A session's state in brief, for whoever waits for it to change.
+//! A summary of a session's state, for callers that wait for it to change.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use protocol::TaskState;
 use protocol::api::StatusView;
 use store::StoreError;
 
-/// A session's state in brief.
+/// A summary of a session's state.
 #[derive(Debug, Clone, Default)]
 pub struct SessionStatus {
-    /// The last event that it follows from.
+    /// The last event that is included.
     pub seq: u64,
     /// Whether nothing is queued, running or parked.
     pub quiet: bool,
@@ -18,18 +18,18 @@ pub struct SessionStatus {
     pub root: Option<TaskState>,
     /// How many tasks below the root are queued, running or parked.
     pub background: usize,
-    /// How many calls wait for a person's decision.
+    /// How many calls wait for the user's decision.
     pub asks: usize,
-    /// Whether the root, on autopilot, is about to be told to go on.
+    /// Whether autopilot is about to tell the root to continue.
     pub continuation_due: bool,
-    /// What the whole session waits for, when every agent that is not at rest is parked or waits for one that is.
+    /// Why the whole session waits: every agent that is not at rest is parked or waits for a parked one.
     pub parked: Option<Parking>,
     /// Why the session is paused.
     pub paused: Option<Arc<StoreError>>,
 }
 
 impl SessionStatus {
-    /// As the API tells it.
+    /// The status in the API.
     pub(crate) fn view(&self) -> StatusView {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         StatusView {
@@ -43,9 +43,9 @@ impl SessionStatus {
         }
     }
 
-    /// Whether those who watch are told of this status after `shown`. While the root does not work, every event is
-    /// followed by a status: a client that has the event waits for the status of its number to know that no more comes.
-    pub(crate) fn is_news_after(&self, shown: &SessionStatus) -> bool {
+    /// Whether watchers are notified of this status after `shown`. While the root is at rest, a status follows every
+    /// event: a client that has the event waits for the status with its number to know that no more follows.
+    pub(crate) fn must_notify_after(&self, shown: &SessionStatus) -> bool {
         let is_same = self.quiet == shown.quiet
             && self.root == shown.root
             && self.background == shown.background
@@ -56,7 +56,7 @@ impl SessionStatus {
         !is_same || (self.seq != shown.seq && self.root_is_at_rest())
     }
 
-    /// Whether the root rests or has stopped for another reason than waiting for a quota.
+    /// Whether the root is idle, finished or interrupted.
     pub fn root_is_at_rest(&self) -> bool {
         match &self.root {
             Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) => true,

@@ -1,4 +1,4 @@
-//! Todos that agents and people change while a fleet works, while none does, and while nobody runs the session.
+//! Todos that agents and users change while a fleet works, without a fleet, and while no process runs the session.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{Session, SessionStart, many_agents};
 use crate::SessionSettings;
 use crate::bus::{BusMessage, Subscription};
 
-/// A root that plans, and agents that say of todos what they like.
+/// A root that plans, and agents that write any todo status.
 const PLANS: &str = "
 version: 1
 rules:
@@ -97,7 +97,7 @@ impl TodoTestSession {
         tokio::time::timeout(Duration::from_secs(20), next).await.unwrap()
     }
 
-    /// What the next call is answered.
+    /// The answer of the next call.
     async fn answered(&mut self) -> String {
         match self.until(|event| matches!(event, Event::CallAnswered { .. })).await {
             Event::CallAnswered { answer, .. } => answer.text,
@@ -183,7 +183,7 @@ async fn a_worker_can_mark_neither_its_own_todo_done_nor_another_while_a_fleet_w
     let told = (Principal::Task { id: worker }, all([InProgress, Pending, Pending]));
     assert_eq!(stage.changed().await, told, "the event says what holds");
     let answer = stage.answered().await;
-    let note = "Not taken: while a fleet works, the runtime decides how far a todo is: \
+    let note = "Not applied: while a fleet runs, the runtime sets the status of todos: \
                 `a` is in_progress, not done, `b` is pending, not done, `c` is pending, not done.";
     assert_eq!(answer, format!("3 rows changed\n{note}"));
     let truth = stage.answered().await;
@@ -225,7 +225,7 @@ async fn a_change_that_nobody_vouches_for_is_not_a_persons() {
     let done = [TodoEdit::Change(TodoChange::status("a".into(), Done, None))];
     let refused = store::edit_todos(&home, id, &done);
     assert!(matches!(refused, Err(store::TodoError::Store(store::StoreError::Owned { .. }))), "{refused:?}");
-    // As a program does it, which can write to the file like its user.
+    // As a program would do it, which can write to the file like its user.
     store::edit_own_todos(&home, id, &done, drop).unwrap();
     stage.session.context.todos.sync().await.unwrap();
     let nobody = Principal::Task { id: TaskId::new(uuid::Uuid::nil()) };
@@ -234,12 +234,12 @@ async fn a_change_that_nobody_vouches_for_is_not_a_persons() {
     stage.until(by_nobody).await;
     assert_eq!(stage.statuses(), all([Pending; 3]), "its word does not hold");
     assert!(stage.agrees().await);
-    // Nor does it when it is signed with the name of the session's own agent.
+    // Nor does it when it is signed as the root.
     let forger = SqlConnection::open(&home.session_db(id), SqlLimits::default()).unwrap();
     forger.run_by(stage.session.root(), "UPDATE todos SET status = 'done' WHERE id = 'b'", || false).unwrap();
     stage.session.context.todos.sync().await.unwrap();
     assert_eq!(stage.statuses(), all([Pending; 3]), "its signature does not count");
-    // What a person says at the same time does.
+    // An edit by the user at the same time does count.
     stage.session.edit_todos(done.to_vec()).await.unwrap();
     assert_eq!(stage.statuses(), all([Done, Pending, Pending]));
     stage.give(KernelInput::EndFleet(FleetEnd::Stopped)).await;
@@ -253,14 +253,14 @@ async fn a_change_that_its_process_could_not_tell_is_told_by_the_next_with_the_s
     stage.give(KernelInput::BeginFleet(terms())).await;
     let worker = stage.worker("liar", "a").await;
     stage.until(|event| matches!(event, Event::TodoDone { .. })).await;
-    // As if the process had died between the worker's commit and the event that tells of it.
+    // As if the process had died between the worker's commit and the event for it.
     let mut stage = stage
         .reopen(|session| {
             let space = SqlConnection::open(&session.home().session_db(session.id()), SqlLimits::default()).unwrap();
             space.run_by(worker, "UPDATE todos SET status = 'done' WHERE id = 'b'", || false).unwrap();
         })
         .await;
-    // Whichever of the two took it over.
+    // Either of the two processes may have recorded it.
     stage.events = stage.session.subscribe(0);
     let by_worker = |event: &Event| match event {
         Event::TodosChanged { by: Principal::Task { id }, changed, .. } => {

@@ -1,13 +1,13 @@
-//! A session as people read it.
+//! A session as readable Markdown.
 
 use std::fmt::Write as _;
 
 use protocol::{ContentBlock, Envelope, Event, Principal, TaskId, ToolResult, clip_middle};
 
-/// Most bytes shown of one tool's input or answer.
-const SHOWN: usize = 4 * 1024;
+/// The most bytes shown of one tool's input or answer.
+const MAX_SHOWN_BYTES: usize = 4 * 1024;
 
-/// The session's log as Markdown: what was said, called and answered.
+/// The session's log as Markdown: messages, calls and answers.
 pub fn transcript(log: &[Envelope]) -> String {
     let mut page = MarkdownTranscript { text: String::new(), root: log.first().map(|envelope| envelope.entry.task) };
     for envelope in log {
@@ -63,7 +63,7 @@ impl MarkdownTranscript {
             ContentBlock::Text { text } => self.add(format_args!("{text}")),
             ContentBlock::Thinking { text } => self.add(format_args!("> {}", text.replace('\n', "\n> "))),
             ContentBlock::Call(call) => {
-                let input = clip_middle(&call.input, SHOWN);
+                let input = clip_middle(&call.input, MAX_SHOWN_BYTES);
                 self.add(format_args!("**{}** `{}`\n\n{}", call.tool, call.id, fenced(&input)));
             }
             ContentBlock::Opaque { .. } => {}
@@ -72,7 +72,7 @@ impl MarkdownTranscript {
 
     fn answer(&mut self, call: &str, answer: &ToolResult) {
         let status = if answer.status.is_error() { format!(", {}", answer.status.as_str()) } else { String::new() };
-        let text = clip_middle(&answer.text, SHOWN);
+        let text = clip_middle(&answer.text, MAX_SHOWN_BYTES);
         self.add(format_args!("`{call}` answered{status}:\n\n{}", fenced(&text)));
     }
 

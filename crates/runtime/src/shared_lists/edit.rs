@@ -1,4 +1,4 @@
-//! Items are made and changed. Hooks hear of what is about to be made or completed, and may say no.
+//! Creates and changes items. Hooks run before an item is created or completed, and may refuse it.
 
 use hooks::{HookEventData, HookItem, ItemStep, Ruling};
 use kernel::RunUpdate;
@@ -12,20 +12,20 @@ use super::render::describe_status;
 use super::shared::SharedListError;
 use crate::hooks::run_hooks;
 
-/// What hooks tell the agent of an item.
+/// Context from hooks for the agent.
 type HookNotes = Vec<String>;
 
 impl AgentItemList {
-    pub(super) async fn create_item(&self, order: CreateItemRequest) -> Result<String, ToolError> {
-        let new = self.new_item(order);
+    pub(super) async fn create_item(&self, request: CreateItemRequest) -> Result<String, ToolError> {
+        let new = self.new_item(request);
         let at = self.subagents.context.settings.clock.now();
-        let is_told = self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCreated);
-        let (made, context) = if is_told {
+        let has_hook = self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCreated);
+        let (created, context) = if has_hook {
             let reserved = new.clone();
             let reserve = move |list: &store::ItemList| reserved.check().and_then(|()| list.reserve(at));
             let id = self.or_refuse(self.list().with(reserve).await).await?;
-            let told = self.hook_item(id, &new.subject, &new.description, new.owner.as_ref());
-            let context = match self.ask_hooks(ItemStep::Created, told).await {
+            let item = self.hook_item(id, &new.subject, &new.description, new.owner.as_ref());
+            let context = match self.ask_hooks(ItemStep::Created, item).await {
                 Ok(context) => context,
                 Err(refused) => {
                     self.or_refuse(self.list().with(move |list| list.release(id)).await).await?;
@@ -36,10 +36,11 @@ impl AgentItemList {
         } else {
             (self.list().with(move |list| list.create(new, at)).await, HookNotes::new())
         };
-        let made = self.or_refuse(made).await?;
-        self.publish(&made).await?;
+        let created = self.or_refuse(created).await?;
+        self.publish(&created).await?;
+        let item = &created.item;
         Ok(append_context(
-            format!("Item {} is on the {} list: {}", made.item.id, self.list().name, describe_status(&made.item)),
+            format!("Item {} is on the {} list: {}", item.id, self.list().name, describe_status(item)),
             &context,
         ))
     }
@@ -51,13 +52,13 @@ impl AgentItemList {
         };
         let change = self.change(&fresh, edit);
         let at = self.subagents.context.settings.clock.now();
-        let seen = ExpectedVersion::Version(version);
+        let expected = ExpectedVersion::Version(version);
         let completes = change.status == Some(ItemStatus::Completed) && fresh.status != ItemStatus::Completed;
         let context =
             if completes && self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCompleted) {
-                let rehearsed = change.clone();
-                let rehearse = move |list: &store::ItemList| list.preview_update(id, seen, &rehearsed, at);
-                let after = self.or_refuse(self.list().with(rehearse).await).await?.item;
+                let previewed = change.clone();
+                let preview = move |list: &store::ItemList| list.preview_update(id, expected, &previewed, at);
+                let after = self.or_refuse(self.list().with(preview).await).await?.item;
                 self.ask_hooks(
                     ItemStep::Completed,
                     self.hook_item(id, &after.subject, &after.description, after.owner.as_ref()),
@@ -66,13 +67,14 @@ impl AgentItemList {
             } else {
                 HookNotes::new()
             };
-        let changed = self.or_refuse(self.list().with(move |list| list.update(id, seen, &change, at)).await).await?;
+        let update = move |list: &store::ItemList| list.update(id, expected, &change, at);
+        let changed = self.or_refuse(self.list().with(update).await).await?;
         self.publish(&changed).await?;
         Ok(append_context(format!("Item {id} is {}", describe_status(&changed.item)), &context))
     }
 
-    fn new_item(&self, order: CreateItemRequest) -> NewItem {
-        let CreateItemRequest { subject, description, active_form, metadata } = order;
+    fn new_item(&self, request: CreateItemRequest) -> NewItem {
+        let CreateItemRequest { subject, description, active_form, metadata } = request;
         NewItem {
             subject: self.redact(subject),
             description: self.redact(description),
@@ -83,14 +85,14 @@ impl AgentItemList {
         }
     }
 
-    /// What an edit means. Whoever begins with an item does it, unless it says who does.
+    /// The change that an edit makes. An agent that starts an item becomes its owner, unless the edit names one.
     fn change(&self, fresh: &ListItem, edit: ItemEdit) -> ItemChange {
-        let begins = edit.status == Some(ItemStatus::InProgress);
+        let starts = edit.status == Some(ItemStatus::InProgress);
         let named = edit.owner.as_deref().filter(|owner| !owner.is_empty());
-        let does =
-            named.and_then(|owner| self.subagents.find_in_session(owner)).or(begins.then(|| self.calling_task()));
-        let nobody = begins && fresh.owner.is_none();
-        let owner = edit.owner.map(|text| self.redact(text)).or_else(|| nobody.then(|| self.path()));
+        let task =
+            named.and_then(|owner| self.subagents.find_in_session(owner)).or(starts.then(|| self.calling_task()));
+        let claims = starts && fresh.owner.is_none();
+        let owner = edit.owner.map(|text| self.redact(text)).or_else(|| claims.then(|| self.path()));
         ItemChange {
             subject: edit.subject.map(|text| self.redact(text)),
             description: edit.description.map(|text| self.redact(text)),
@@ -101,7 +103,7 @@ impl AgentItemList {
             add_blocked_by: edit.add_blocked_by,
             unblock: Vec::new(),
             metadata: self.redact_fields(edit.metadata),
-            task: does,
+            task,
             author: self.author(),
         }
     }
@@ -111,23 +113,23 @@ impl AgentItemList {
         HookItem { list: self.list().name.clone(), id, subject, description, owner: owner.cloned() }
     }
 
-    /// Asks hooks; nobody is there to be asked in their stead.
+    /// Runs the hooks. The user is not asked: a hook that wants to ask refuses.
     async fn ask_hooks(&self, step: ItemStep, item: HookItem) -> Result<HookNotes, ToolError> {
         let (id, what) = match step {
-            ItemStep::Created => (item.id, "made"),
-            ItemStep::Completed => (item.id, "completed"),
+            ItemStep::Created => (item.id, "creating"),
+            ItemStep::Completed => (item.id, "completing"),
         };
         let verdict =
             run_hooks(&self.subagents.context, self.subagents.caller.run, HookEventData::Item { step, item }).await;
         match verdict.ruling {
             Ruling::Deny { reason } | Ruling::Ask { reason } => {
-                Err(ToolError::refused(format!("a hook did not permit that item {id} is {what}: {reason}")))
+                Err(ToolError::refused(format!("a hook did not permit {what} item {id}: {reason}")))
             }
             Ruling::Nothing | Ruling::Allow => Ok(verdict.context),
         }
     }
 
-    /// Says in the session what was changed.
+    /// Reports the changed items to the session.
     async fn publish(&self, changed: &ChangedItems) -> Result<(), ToolError> {
         self.list().record_change(self.calling_task(), changed);
         for item in std::iter::once(&changed.item).chain(&changed.others) {
@@ -142,14 +144,14 @@ impl AgentItemList {
         Ok(())
     }
 
-    async fn or_refuse<T>(&self, done: Result<T, SharedListError>) -> Result<T, ToolError> {
-        match done {
-            Ok(done) => Ok(done),
-            Err(trouble) => Err(self.tool_error(trouble).await),
+    async fn or_refuse<T>(&self, result: Result<T, SharedListError>) -> Result<T, ToolError> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.tool_error(error).await),
         }
     }
 
-    /// Whose words an item holds: other sessions read them too.
+    /// The author of an item's text, with the session, since other sessions read it too.
     fn author(&self) -> String {
         format!("{} of {}", self.path(), self.subagents.context.session)
     }
@@ -158,7 +160,7 @@ impl AgentItemList {
         self.subagents.context.roster.path(self.calling_task()).to_string()
     }
 
-    /// A text without keys: lists are kept where nothing else looks for them.
+    /// A text without secrets: nothing else redacts the files of shared lists.
     fn redact(&self, mut text: String) -> String {
         self.subagents.context.redactor.redact_text(&mut text);
         text

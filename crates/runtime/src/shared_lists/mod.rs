@@ -1,5 +1,5 @@
 //! The list that the agents of a session share with each other, and perhaps with other sessions: the runtime's side of
-//! the tools that make, show and change its items.
+//! the tools that create, show and change its items.
 
 mod edit;
 mod query;
@@ -14,15 +14,15 @@ use crate::subagents::AgentSubagents;
 
 pub(crate) use shared::SharedList;
 
-/// The session's list, as the agent that makes a call reaches it.
+/// The calling agent's access to the session's list.
 #[derive(Debug)]
 pub(crate) struct AgentItemList {
     pub(crate) subagents: AgentSubagents,
 }
 
 impl tools::SharedListAccess for AgentItemList {
-    fn create(&self, order: CreateItemRequest) -> BoxFuture<'_, Result<String, ToolError>> {
-        Box::pin(self.create_item(order))
+    fn create(&self, request: CreateItemRequest) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.create_item(request))
     }
 
     fn get(&self, id: String, wait: WaitLimit) -> BoxFuture<'_, Result<String, ToolError>> {
@@ -33,8 +33,8 @@ impl tools::SharedListAccess for AgentItemList {
         Box::pin(self.list_items())
     }
 
-    fn update(&self, item: ItemId, order: ItemEdit) -> BoxFuture<'_, Result<String, ToolError>> {
-        Box::pin(self.update_item(item, order))
+    fn update(&self, item: ItemId, edit: ItemEdit) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.update_item(item, edit))
     }
 
     fn output(&self, task: String, wait: WaitLimit) -> BoxFuture<'_, Result<String, ToolError>> {

@@ -1,4 +1,4 @@
-//! Items are shown and waited for.
+//! Shows items and waits for their changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use super::render::items_to_show;
 use super::shared::SharedListError;
 use super::{AgentItemList, SharedList};
 
-/// The fewest letters that a number must have to be the beginning of a task's id.
-const TASK: usize = 6;
+/// The minimum length of a number that can be the beginning of a task's id.
+const MIN_TASK_PREFIX: usize = 6;
 
 impl AgentItemList {
     pub(super) fn list(&self) -> &Arc<SharedList> {
         &self.subagents.context.shared_list
     }
 
-    /// The agent that makes the call.
+    /// The calling agent's task.
     pub(super) fn calling_task(&self) -> TaskId {
         self.subagents.caller.run.task
     }
@@ -28,20 +28,20 @@ impl AgentItemList {
     pub(super) async fn list_items(&self) -> Result<String, ToolError> {
         let items = match self.list().with(|list| list.items(&ItemQuery::default())).await {
             Ok(items) => items,
-            Err(trouble) => return Err(self.tool_error(trouble).await),
+            Err(error) => return Err(self.tool_error(error).await),
         };
         items_to_show(&items).into_iter().for_each(|item| self.list().mark_seen(self.calling_task(), item));
         Ok(self.render_list(&items))
     }
 
-    /// An item by its number, or a task by whatever it goes by.
+    /// Shows an item by its number, or a task by its name, path or id.
     pub(super) async fn get_item_or_task(&self, given: String, wait: WaitLimit) -> Result<String, ToolError> {
         let Ok(id) = given.parse::<ItemId>() else { return self.get_task(given, wait).await };
         match self.get_item(id, wait).await {
-            Err(SharedListError::List(ListError::Missing(_))) if given.len() >= TASK => {
+            Err(SharedListError::List(ListError::Missing(_))) if given.len() >= MIN_TASK_PREFIX => {
                 self.get_task(given, wait).await
             }
-            Err(trouble) => Err(self.tool_error(trouble).await),
+            Err(error) => Err(self.tool_error(error).await),
             Ok(item) => {
                 self.list().mark_seen(self.calling_task(), &item);
                 Ok(self.render_item(&item).await)
@@ -60,10 +60,10 @@ impl AgentItemList {
         self.list().with(move |list| list.get(id)).await
     }
 
-    /// Waits until an item is another than it was, or the task that does it comes to rest.
+    /// Waits until an item has changed, or the task that works on it becomes idle.
     async fn wait_for_change(&self, item: &ListItem, time: Duration) {
         let (id, version) = (item.id, item.version);
-        let worked = match item.task {
+        let worker = match item.task {
             Some(task) if !self.is_at_rest(task).await => Some(task),
             Some(_) | None => None,
         };
@@ -71,25 +71,25 @@ impl AgentItemList {
             loop {
                 self.list().changed_or_timeout().await;
                 let same = self.list().with(move |list| list.get(id)).await.is_ok_and(|item| item.version == version);
-                let rests = match worked {
+                let is_idle = match worker {
                     Some(task) => self.is_at_rest(task).await,
                     None => false,
                 };
-                if !same || rests {
+                if !same || is_idle {
                     return;
                 }
             }
         };
         let until = self.subagents.context.settings.clock.now().plus(time);
         if let Err(rejected) = self.subagents.caller.wait_until(until, changed).await {
-            tracing::info!(%rejected, "nothing is waited for");
+            tracing::info!(%rejected, "cannot wait for the item");
         }
     }
 
-    /// Whether a task has nothing to do, or is another session's.
+    /// Whether a task is idle or finished, or belongs to another session.
     async fn is_at_rest(&self, task: TaskId) -> bool {
-        let look = move |kernel: &Kernel| kernel.task(task).is_none_or(|task| task.phase.is_at_rest());
-        self.subagents.caller.supervisor.query(look).await.unwrap_or(true)
+        let is_at_rest = move |kernel: &Kernel| kernel.task(task).is_none_or(|task| task.phase.is_at_rest());
+        self.subagents.caller.supervisor.query(is_at_rest).await.unwrap_or(true)
     }
 
     async fn get_task(&self, given: String, wait: WaitLimit) -> Result<String, ToolError> {
@@ -97,7 +97,7 @@ impl AgentItemList {
         let shown = self.subagents.read(ReadAgentRequest { agent: task.to_string(), wait, since_turn: None }).await?;
         let items = match self.list().with(move |list| list.of_task(task)).await {
             Ok(items) => items,
-            Err(trouble) => return Err(self.tool_error(trouble).await),
+            Err(error) => return Err(self.tool_error(error).await),
         };
         let mut parts = vec![shown];
         for item in &items {

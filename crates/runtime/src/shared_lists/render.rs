@@ -1,4 +1,4 @@
-//! Items in words for a model. What others wrote stands in them as data, after what the runtime knows.
+//! Items as text for a model. Text by other authors is quoted as data, below the runtime's own facts.
 
 use kernel::Kernel;
 use protocol::{ItemId, ItemStatus, ListItem, TaskId};
@@ -10,17 +10,17 @@ use super::shared::SharedListError;
 use crate::compact::one_line;
 use crate::prompt;
 
-/// Most bytes of one line of a list.
+/// Maximum bytes of one line of a list.
 const LINE: usize = 200;
 
-/// Most items of a list that are told.
+/// Maximum number of items that are shown of a list.
 const LISTED: usize = 200;
 
-/// Room in an answer for what stands around a quote.
+/// Bytes of an answer that are reserved for text around the quote.
 const HEAD: usize = 1024;
 
 impl AgentItemList {
-    /// An item with everything that is known of it.
+    /// An item with all its details.
     pub(super) async fn render_item(&self, item: &ListItem) -> String {
         let mut lines = vec![format!("Item {} of the {} list: {}", item.id, self.list().name, describe_status(item))];
         for (what, ids) in [("blocked by", &item.blocked_by), ("blocks", &item.blocks)] {
@@ -31,12 +31,12 @@ impl AgentItemList {
         if let Some(task) = item.task {
             lines.push(format!("task: {}", self.describe_task(task).await));
         }
-        lines.push(format!("Its words, by {}:", one_line(&item.author, LINE)));
+        lines.push(format!("Text by {}:", one_line(&item.author, LINE)));
         lines.push(prompt::quote_within(&item_text(item), self.max_quote_bytes()));
         lines.join("\n")
     }
 
-    /// A list with a line for each item: what is open, then what is done.
+    /// A list with a line for each item, open items first.
     pub(super) fn render_list(&self, items: &[ListItem]) -> String {
         let name = &self.list().name;
         if items.is_empty() {
@@ -62,9 +62,9 @@ impl AgentItemList {
         format!("{head}\n{}", prompt::quote_within(&lines.join("\n"), self.max_quote_bytes()))
     }
 
-    /// Why something was not done, for the model to act on.
-    pub(super) async fn tool_error(&self, trouble: SharedListError) -> ToolError {
-        match trouble {
+    /// The error for the model to act on.
+    pub(super) async fn tool_error(&self, error: SharedListError) -> ToolError {
+        match error {
             SharedListError::List(ListError::Stale { fresh, .. }) => self.stale_error(&fresh).await,
             SharedListError::List(ListError::Store(error)) => ToolError::broken(error),
             SharedListError::List(error) => ToolError::refused(error.to_string()),
@@ -72,12 +72,12 @@ impl AgentItemList {
         }
     }
 
-    /// The refusal of a change that was made for another version, with the item as it is.
+    /// The refusal of a change to an outdated version, with the current item.
     async fn stale_error(&self, fresh: &ListItem) -> ToolError {
         self.list().mark_seen(self.calling_task(), fresh);
         ToolError::refused(format!(
-            "nothing was changed: others have changed item {} since you last saw it. This is what it is now; make \
-             your change again if it still fits.\n{}",
+            "nothing was changed: item {} has changed since you last saw it. This is its current state; make your \
+             change again if it still applies.\n{}",
             fresh.id,
             self.render_item(fresh).await
         ))
@@ -87,8 +87,8 @@ impl AgentItemList {
     pub(super) async fn unseen_error(&self, fresh: &ListItem) -> ToolError {
         self.list().mark_seen(self.calling_task(), fresh);
         ToolError::refused(format!(
-            "nothing was changed: you have not seen item {} yet. This is what it is; make your change again if it \
-             still fits.\n{}",
+            "nothing was changed: you have not seen item {} yet. This is its current state; make your change again \
+             if it still applies.\n{}",
             fresh.id,
             self.render_item(fresh).await
         ))
@@ -96,8 +96,8 @@ impl AgentItemList {
 
     /// A task by its path and state, or by its id if another session has it.
     async fn describe_task(&self, task: TaskId) -> String {
-        let look = move |kernel: &Kernel| kernel.task(task).map(|task| task.phase.state().as_str());
-        match self.subagents.caller.supervisor.query(look).await {
+        let state = move |kernel: &Kernel| kernel.task(task).map(|task| task.phase.state().as_str());
+        match self.subagents.caller.supervisor.query(state).await {
             Ok(Some(state)) => format!("{} ({task}), {state}", self.subagents.context.roster.path(task)),
             Ok(None) | Err(_) => format!("{task} of another session"),
         }
@@ -108,13 +108,13 @@ impl AgentItemList {
     }
 }
 
-/// The items that an agent is told of by a list: what is open, then what is done.
+/// The items that are shown of a list, open items first.
 pub(super) fn items_to_show(items: &[ListItem]) -> Vec<&ListItem> {
     let (open, done): (Vec<&ListItem>, Vec<&ListItem>) = items.iter().partition(|item| item.status.is_open());
     open.into_iter().chain(done).take(LISTED).collect()
 }
 
-/// How far an item is, in a line.
+/// The status of an item in one line.
 pub(super) fn describe_status(item: &ListItem) -> String {
     let archived = if item.archived { ", archived" } else { "" };
     format!("{}{archived}, version {}, last changed {}", item.status.as_str(), item.version, item.updated_at)

@@ -1,4 +1,4 @@
-//! The open list, and which version of each item an agent has seen.
+//! The shared list of a session, and which version of each item an agent has seen.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 
 use crate::settings::SessionSettings;
 
-/// How often a waiting call looks for what other processes did.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often a waiting call checks for changes by other processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The list that the agents of a session share.
 pub(crate) struct SharedList {
@@ -24,9 +24,9 @@ pub(crate) struct SharedList {
     top: String,
     /// Opened when it is first needed.
     open: Mutex<Option<ItemList>>,
-    /// The version of each item that an agent was last told of.
+    /// The version of each item that an agent last saw.
     seen_versions: Mutex<HashMap<TaskId, BTreeMap<ItemId, u64>>>,
-    /// Told of every change that this process makes.
+    /// Notified of every change by this process.
     change_notify: Notify,
 }
 
@@ -49,32 +49,32 @@ impl SharedList {
         }
     }
 
-    /// Does something with the list, on a thread that may wait for others.
+    /// Runs an operation on the list, on a blocking thread: it may wait for other processes.
     pub(super) async fn with<T: Send + 'static>(
         self: &Arc<Self>,
         act: impl FnOnce(&ItemList) -> Result<T, ListError> + Send + 'static,
     ) -> Result<T, SharedListError> {
         let shared = Arc::clone(self);
-        let acted = tokio::task::spawn_blocking(move || {
+        let result = tokio::task::spawn_blocking(move || {
             let mut open = shared.open.lock().unwrap_or_else(PoisonError::into_inner);
             let list = match open.take() {
                 Some(list) => list,
                 None => shared.open()?,
             };
             let done = act(&list);
-            // One that failed is not asked again.
+            // After a store error the list is opened anew.
             if !matches!(done, Err(ListError::Store(_))) {
                 *open = Some(list);
             }
             done
         });
-        Ok(acted.await??)
+        Ok(result.await??)
     }
 
-    /// Every item; none that cannot be read.
+    /// All items; empty if the list cannot be read.
     pub(crate) async fn items(self: &Arc<Self>) -> Vec<ListItem> {
-        self.with(|list| list.items(&ItemQuery::default())).await.unwrap_or_else(|trouble| {
-            tracing::info!(%trouble, "the list is not looked at");
+        self.with(|list| list.items(&ItemQuery::default())).await.unwrap_or_else(|error| {
+            tracing::info!(%error, "cannot read the shared list");
             Vec::new()
         })
     }
@@ -87,18 +87,18 @@ impl SharedList {
         }
     }
 
-    /// The version of an item that an agent was last told of.
+    /// The version of an item that an agent last saw.
     pub(super) fn seen_version(&self, agent: TaskId, id: ItemId) -> Option<u64> {
         self.seen_versions.lock().unwrap_or_else(PoisonError::into_inner).get(&agent)?.get(&id).copied()
     }
 
-    /// An agent is told of an item.
+    /// Records that an agent has seen an item.
     pub(super) fn mark_seen(&self, agent: TaskId, item: &ListItem) {
         let mut seen = self.seen_versions.lock().unwrap_or_else(PoisonError::into_inner);
         seen.entry(agent).or_default().insert(item.id, item.version);
     }
 
-    /// An agent has changed items. Of those that were changed with the one it meant, it knows what it knew before.
+    /// Records an agent's change. The other items that changed with it count as seen if their previous version was.
     pub(super) fn record_change(&self, agent: TaskId, changed: &ChangedItems) {
         self.mark_seen(agent, &changed.item);
         for other in &changed.others {
@@ -109,14 +109,14 @@ impl SharedList {
         self.change_notify.notify_waiters();
     }
 
-    /// Returns when somebody here has changed the list, or after a while.
+    /// Returns when this process has changed the list, or after a while.
     pub(super) async fn changed_or_timeout(&self) {
-        // Too late is as good: the caller looks again.
-        let _late = tokio::time::timeout(LOOK, self.change_notify.notified()).await;
+        // A timeout is fine: the caller checks again.
+        let _late = tokio::time::timeout(POLL_INTERVAL, self.change_notify.notified()).await;
     }
 }
 
-/// Why something could not be done with a list.
+/// Why an operation on a list failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SharedListError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! The tasks that do items: what they said, and how they are stopped.
+//! Reads the output of tasks that work on items, and stops them.
 
 use protocol::{CancelMode, TaskType, WaitMode};
 use tools::{ReadAgentRequest, Subagents as _, ToolError, WaitLimit};
@@ -14,17 +14,17 @@ impl AgentItemList {
             let until = context.settings.clock.now().plus(time);
             caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::broken)?;
         }
-        let look = move |kernel: &kernel::Kernel| {
+        let read = move |kernel: &kernel::Kernel| {
             kernel.task(task).map(|task| (task.kind, task.phase.state().as_str(), task.phase.is_at_rest()))
         };
-        let found = caller.supervisor.query(look).await.map_err(ToolError::broken)?;
-        let (kind, state, rests) = found.ok_or_else(|| ToolError::refused(format!("Task not found: {given}")))?;
-        let fetched = match (rests, wait) {
+        let found = caller.supervisor.query(read).await.map_err(ToolError::broken)?;
+        let (kind, state, is_at_rest) = found.ok_or_else(|| ToolError::refused(format!("Task not found: {given}")))?;
+        let status = match (is_at_rest, wait) {
             (true, _) => "success",
             (false, WaitLimit::For(_)) => "timeout",
             (false, WaitLimit::No) => "not_ready",
         };
-        let said = match kind {
+        let output = match kind {
             TaskType::Shell => {
                 let printed = background_commands::command_output(
                     &context.settings.home,
@@ -40,7 +40,7 @@ impl AgentItemList {
                     .await?
             }
         };
-        Ok(format!("retrieval_status: {fetched}\n{said}"))
+        Ok(format!("retrieval_status: {status}\n{output}"))
     }
 
     pub(super) async fn stop_task(&self, given: String) -> Result<String, ToolError> {

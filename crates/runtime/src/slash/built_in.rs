@@ -1,4 +1,4 @@
-//! The commands that are part of the program.
+//! The built-in slash commands.
 
 /// A command that the runtime performs itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,26 +21,26 @@ pub(super) enum RuntimeCommand {
     Share,
 }
 
-/// A command that only whoever sits at a terminal can use; the terminal performs it.
+/// A command that works only in a terminal, which performs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalCommand {
-    /// Shows or changes what is allowed without asking.
+    /// Shows or changes the permission mode.
     Mode,
-    /// Shows what waits for a decision.
+    /// Lists what waits for a decision.
     Approvals,
-    /// Shows all of a call.
+    /// Shows a call in full.
     Show,
-    /// Lists sessions, or goes on with one.
+    /// Lists sessions, or resumes one.
     Resume,
-    /// Begins a new session.
+    /// Starts a new session.
     New,
-    /// Tells which keys there are.
+    /// Lists the keys.
     Keys,
     /// Leaves.
     Exit,
 }
 
-/// Who performs a command that is part of the program.
+/// What performs a built-in command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandTarget {
     Runtime(RuntimeCommand),
@@ -64,7 +64,7 @@ const fn terminal(name: &'static str, hint: &'static str, about: &'static str, b
     BuiltInRow { name, hint, about, target: CommandTarget::Terminal(by) }
 }
 
-/// Every command that is part of the program, in the order that they are listed.
+/// All built-in commands, in the order in which they are listed.
 pub(super) const TABLE: [BuiltInRow; 23] = [
     runtime("help", "", "lists every command", RuntimeCommand::Help),
     runtime(
@@ -73,47 +73,47 @@ pub(super) const TABLE: [BuiltInRow; 23] = [
         "splits a request into todos and has agents do them in parallel",
         RuntimeCommand::Fleet,
     ),
-    runtime("review", "[RANGE]", "has the uncommitted changes reviewed, or those of a range", RuntimeCommand::Review),
-    runtime("security-review", "[RANGE]", "the same with an eye on security", RuntimeCommand::SecurityReview),
-    runtime("research", "TOPIC", "has research agents look into a topic and writes a report", RuntimeCommand::Research),
-    runtime("plan", "[PROMPT]", "plan mode: looks and plans, and changes nothing", RuntimeCommand::Plan),
+    runtime("review", "[RANGE]", "reviews the uncommitted changes, or those of a range", RuntimeCommand::Review),
+    runtime("security-review", "[RANGE]", "reviews changes for security problems", RuntimeCommand::SecurityReview),
+    runtime("research", "TOPIC", "researches a topic with agents and writes a report", RuntimeCommand::Research),
+    runtime("plan", "[PROMPT]", "plan mode: reads and plans, but changes nothing", RuntimeCommand::Plan),
     runtime(
         "autopilot",
         "[on|off|OBJECTIVE]",
-        "goes on without you until the objective is met",
+        "works without you until the objective is met",
         RuntimeCommand::Autopilot,
     ),
-    runtime("agents", "", "the agents there are", RuntimeCommand::Agents),
+    runtime("agents", "", "lists the agents", RuntimeCommand::Agents),
     runtime(
         "agent",
         "NAME PROMPT",
         "starts an agent in the background; its result comes back here",
         RuntimeCommand::Agent,
     ),
-    runtime("tasks", "", "what every agent and command does", RuntimeCommand::Tasks),
-    runtime("todos", "", "the todos and how far they are", RuntimeCommand::Todos),
-    runtime("model", "[PROVIDER/NAME]", "shows the model, or goes on with another", RuntimeCommand::Model),
+    runtime("tasks", "", "lists agents and commands with their states", RuntimeCommand::Tasks),
+    runtime("todos", "", "lists the todos with their states", RuntimeCommand::Todos),
+    runtime("model", "[PROVIDER/NAME]", "shows the model, or switches to another", RuntimeCommand::Model),
     runtime(
         "compact",
         "",
-        "leaves out what is old in the conversation: at once while the agent rests, else before its next turn",
+        "compacts the conversation: at once if the agent is idle, else before its next turn",
         RuntimeCommand::Compact,
     ),
-    runtime("context", "", "how much of the model's window is used", RuntimeCommand::Context),
-    runtime("cost", "", "what the session used so far", RuntimeCommand::Cost),
+    runtime("context", "", "shows how much of the model's window is used", RuntimeCommand::Context),
+    runtime("cost", "", "shows what the session has used so far", RuntimeCommand::Cost),
     runtime("share", "FILE", "writes the session to a new Markdown file", RuntimeCommand::Share),
-    terminal("mode", "[MODE]", "shows what is allowed without asking, or changes it", TerminalCommand::Mode),
-    terminal("approvals", "", "what waits for your decision", TerminalCommand::Approvals),
-    terminal("show", "[N]", "all of the last call, or of the one N calls ago (Ctrl-O)", TerminalCommand::Show),
-    terminal("resume", "[ID]", "lists the sessions of this folder, or goes on with one", TerminalCommand::Resume),
-    terminal("new", "", "begins a new session", TerminalCommand::New),
-    terminal("keys", "", "the keys you can use", TerminalCommand::Keys),
+    terminal("mode", "[MODE]", "shows or changes the permission mode", TerminalCommand::Mode),
+    terminal("approvals", "", "lists what waits for your decision", TerminalCommand::Approvals),
+    terminal("show", "[N]", "shows the last call in full, or the one N calls ago (Ctrl-O)", TerminalCommand::Show),
+    terminal("resume", "[ID]", "lists the sessions of this folder, or resumes one", TerminalCommand::Resume),
+    terminal("new", "", "starts a new session", TerminalCommand::New),
+    terminal("keys", "", "lists the keys you can use", TerminalCommand::Keys),
     terminal("exit", "", "leaves (Ctrl-D)", TerminalCommand::Exit),
 ];
 
-/// Commands that a later version has.
+/// Names reserved for commands of a later version.
 pub(super) const LATER: [&str; 3] = ["every", "after", "subconscious"];
 
-/// Other names that people try.
+/// Alternative names of commands.
 pub(super) const ALIASES: [(&str, &str); 5] =
     [("quit", "exit"), ("last", "show"), ("clear", "new"), ("?", "help"), ("usage", "cost")];

@@ -1,4 +1,4 @@
-//! Runs slash commands for whoever gives them: a prompt on the command line, a terminal, or a client of the API.
+//! Runs slash commands from the command line, a terminal or a client of the API.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, fleet
 use crate::agent::{CompactionOutcome, SessionContext, compact_now};
 use crate::supervisor::Supervisor;
 
-/// The session that commands are for.
+/// Runs the slash commands of a session.
 #[derive(Debug)]
 pub(crate) struct SlashDispatcher<'a> {
     pub(crate) context: &'a Arc<SessionContext>,
@@ -23,36 +23,36 @@ pub(crate) struct SlashDispatcher<'a> {
 }
 
 impl SlashDispatcher<'_> {
-    /// Does what a text asks for, if it is a command.
+    /// Runs a text, if it is a command.
     pub(crate) async fn dispatch(&self, text: &str) -> SlashOutcome {
         let registry = SlashRegistry::of(&self.context.settings.catalog);
         self.perform(&registry, registry.parse(text)).await
     }
 
-    /// Runs the command of a name.
+    /// Runs a command by its name.
     pub(crate) async fn invoke(&self, name: &str, input: &str) -> SlashOutcome {
         let registry = SlashRegistry::of(&self.context.settings.catalog);
         self.perform(&registry, registry.find(name, input.trim())).await
     }
 
-    async fn perform(&self, registry: &SlashRegistry, looked: SlashLookup<'_>) -> SlashOutcome {
-        let found = match looked {
+    async fn perform(&self, registry: &SlashRegistry, lookup: SlashLookup<'_>) -> SlashOutcome {
+        let found = match lookup {
             SlashLookup::NotACommand => return SlashOutcome::NotACommand,
             SlashLookup::Unavailable(outcome) => return outcome,
             SlashLookup::Command(found) => found,
         };
-        if let Some((screen, rest)) = found.terminal_command() {
-            return SlashOutcome::Terminal(screen, rest.to_owned());
+        if let Some((command, rest)) = found.terminal_command() {
+            return SlashOutcome::Terminal(command, rest.to_owned());
         }
-        let done = match found.action {
+        let result = match found.action {
             SlashAction::BuiltIn(built_in) => self.built_in(*built_in, &found, registry).await,
             SlashAction::File(spec) => self.file(spec, &found).await,
             SlashAction::Skill(skill) => {
                 self.prompt(&skill.file, &skill.source, &found).await.map(SlashOutcome::Prompt)
             }
-            SlashAction::Terminal(_) => Err("it is only of use at a terminal".into()),
+            SlashAction::Terminal(_) => Err("it works only in a terminal".into()),
         };
-        done.unwrap_or_else(SlashOutcome::Refused)
+        result.unwrap_or_else(SlashOutcome::Refused)
     }
 
     async fn built_in(
@@ -62,7 +62,7 @@ impl SlashDispatcher<'_> {
         registry: &SlashRegistry,
     ) -> Result<SlashOutcome, String> {
         let (context, rest) = (self.context, found.rest.as_str());
-        let told = |text: Result<String, StoreError>| text.map(SlashOutcome::Text).map_err(|error| error.to_string());
+        let report = |text: Result<String, StoreError>| text.map(SlashOutcome::Text).map_err(|error| error.to_string());
         match built_in {
             RuntimeCommand::Fleet => Ok(SlashOutcome::Prompt(fleet_prompt(Some(rest)))),
             RuntimeCommand::Review => Ok(SlashOutcome::Prompt(prompts::review(rest))),
@@ -91,29 +91,27 @@ impl SlashDispatcher<'_> {
             | RuntimeCommand::Cost
                 if !rest.is_empty() =>
             {
-                Err(format!("/{}: nothing follows it", found.name()))
+                Err(format!("/{}: it takes no arguments", found.name()))
             }
             RuntimeCommand::Help => Ok(SlashOutcome::Text(registry.help())),
             RuntimeCommand::Agents => Ok(SlashOutcome::Text(reports::agents(context))),
-            RuntimeCommand::Tasks => told(reports::tasks(context)),
-            RuntimeCommand::Todos => told(reports::todos(context)),
+            RuntimeCommand::Tasks => report(reports::tasks(context)),
+            RuntimeCommand::Todos => report(reports::todos(context)),
             RuntimeCommand::Context => reports::context(context, self.root).map(SlashOutcome::Text),
-            RuntimeCommand::Cost => told(reports::cost(context)),
+            RuntimeCommand::Cost => report(reports::cost(context)),
             RuntimeCommand::Compact => {
-                let asked = compact_now(context, self.supervisor, self.root).await?;
-                Ok(match asked {
+                let outcome = compact_now(context, self.supervisor, self.root).await?;
+                Ok(match outcome {
                     CompactionOutcome::Done { messages: 1 } => {
-                        SlashOutcome::done("a digest stands for the first message")
+                        SlashOutcome::done("a digest replaces the first message")
                     }
                     CompactionOutcome::Done { messages } => {
-                        SlashOutcome::done(format!("a digest stands for the first {messages} messages"))
+                        SlashOutcome::done(format!("a digest replaces the first {messages} messages"))
                     }
                     CompactionOutcome::Later => {
-                        SlashOutcome::done("what is old in the conversation is left out before the next turn")
+                        SlashOutcome::done("the conversation will be compacted before the next turn")
                     }
-                    CompactionOutcome::Nothing => {
-                        SlashOutcome::done("the conversation is too short to leave anything out")
-                    }
+                    CompactionOutcome::Nothing => SlashOutcome::done("the conversation is too short to compact"),
                 })
             }
         }
@@ -127,14 +125,14 @@ impl SlashDispatcher<'_> {
         }
     }
 
-    /// Brings the session into a mode; what follows is its first prompt there.
+    /// Switches the session's mode; `rest` is the first prompt in that mode.
     async fn switch_mode(&self, mode: SessionMode, rest: &str) -> Result<SlashOutcome, String> {
-        let (word, change) = (mode.as_str(), KernelInput::SetMode { mode, by: Principal::User });
-        self.supervisor.submit(change).await.map_err(|why| format!("{word} mode: {why}"))?;
+        let (name, change) = (mode.as_str(), KernelInput::SetMode { mode, by: Principal::User });
+        self.supervisor.submit(change).await.map_err(|why| format!("{name} mode: {why}"))?;
         Ok(match rest {
-            "" => SlashOutcome::Done { message: format!("the session is in {word} mode"), mode: Some(mode) },
+            "" => SlashOutcome::Done { message: format!("the session is in {name} mode"), mode: Some(mode) },
             text => {
-                let display = format!("/{word} {text}");
+                let display = format!("/{name} {text}");
                 SlashOutcome::Prompt(SlashPrompt { text: text.to_owned(), display, mode: Some(mode) })
             }
         })
@@ -144,7 +142,7 @@ impl SlashDispatcher<'_> {
         match rest.split_once(char::is_whitespace) {
             Some((name, prompt)) => self.start(name, prompt.trim().to_owned()).await,
             None if rest.is_empty() => Ok(SlashOutcome::Text(reports::agents(self.context))),
-            None => Err(format!("/agent: what should `{rest}` do? a prompt follows its name")),
+            None => Err(format!("/agent: what should `{rest}` do? write a prompt after its name")),
         }
     }
 
@@ -162,7 +160,7 @@ impl SlashDispatcher<'_> {
         Ok(SlashOutcome::done(format!("{path} works in the background; its result comes back here")))
     }
 
-    /// A command of a file: a prompt for the root, or work for the agent that the file names.
+    /// Runs a command from a file: as a prompt for the root, or for the agent that the file names.
     async fn file(&self, spec: &SlashSpec, found: &SlashMatch<'_>) -> Result<SlashOutcome, String> {
         let prompt = self.prompt(&spec.file, &spec.source, found).await?;
         match &spec.agent {
@@ -171,7 +169,7 @@ impl SlashDispatcher<'_> {
         }
     }
 
-    /// What the text of a file makes with what follows the command.
+    /// Expands the text of a file with the arguments of the command.
     async fn prompt(
         &self,
         file: &str,
@@ -179,14 +177,15 @@ impl SlashDispatcher<'_> {
         found: &SlashMatch<'_>,
     ) -> Result<SlashPrompt, String> {
         let name = found.name();
-        let told = |why: String| format!("/{name}: {why}");
+        let problem = |why: String| format!("/{name}: {why}");
         let text = expand::read_body(file, source).map_err(|why| format!("/{name}: cannot read {file}: {why}"))?;
         let root = self.root;
         let run = self.supervisor.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await;
-        let run = run.map_err(|rejected| told(rejected.to_string()))?.ok_or_else(|| told("the root is gone".into()))?;
-        let prepared = self.context.prepared_agent(root).map_err(told)?;
+        let run =
+            run.map_err(|rejected| problem(rejected.to_string()))?.ok_or_else(|| problem("the root is gone".into()))?;
+        let prepared = self.context.prepared_agent(root).map_err(problem)?;
         let expander = TemplateExpander::new(self.context, prepared, self.context.task_workspace(run.task)?, run);
-        let text = expander.expand(&text, &found.rest).await.map_err(told)?;
+        let text = expander.expand(&text, &found.rest).await.map_err(problem)?;
         let display = format!("/{name} {}", found.rest).trim_end().to_owned();
         Ok(SlashPrompt { text, display, mode: None })
     }

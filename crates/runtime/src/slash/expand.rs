@@ -1,4 +1,4 @@
-//! Makes a prompt of a command's text: files and what commands print stand in it as data.
+//! Expands a command's text into a prompt, with files and the output of shell commands as quoted data.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use crate::prepared_agent::PreparedAgent;
 use crate::task_workspaces::TaskWorkspace;
 use crate::{hooks, permission_check, prompt};
 
-/// Most bytes that are told of one file or of what one command printed.
-const TOLD: usize = 16 << 10;
+/// Maximum bytes of a file or of a command's output in the prompt.
+const MAX_SHOWN_BYTES: usize = 16 << 10;
 
-/// Most bytes of output held in memory.
-const HELD: usize = 64 << 10;
+/// Maximum bytes of output held in memory.
+const MAX_HELD_BYTES: usize = 64 << 10;
 
-/// Most files and commands of one text.
-const MOST: usize = 20;
+/// Maximum number of files and commands in one text.
+const MAX_PIECES: usize = 20;
 
-/// How long the commands of one text may take together.
+/// Maximum time for all commands of one text together.
 const TIME: Duration = Duration::from_secs(30);
 
-/// Where commands run and files are read: as the root's own calls would.
+/// Runs commands and reads files with the permissions of the root's own calls.
 pub(super) struct TemplateExpander<'a> {
     context: &'a Arc<SessionContext>,
     agent: Arc<PreparedAgent>,
     task_workspace: Arc<TaskWorkspace>,
     run: RunId,
-    /// When its commands are to have ended.
+    /// When its commands must have ended.
     deadline: Instant,
 }
 
@@ -54,7 +54,7 @@ impl<'a> TemplateExpander<'a> {
         }
     }
 
-    /// The prompt that a command's text makes with the words after the command; says what is missing.
+    /// Expands a command's text with its arguments; the error says what is missing.
     pub(super) async fn expand(&self, text: &str, typed: &str) -> Result<String, String> {
         let arguments = TemplateArguments::read(typed, text)?;
         let mut prompt = String::with_capacity(text.len());
@@ -65,11 +65,11 @@ impl<'a> TemplateExpander<'a> {
                 SlashTextPiece::Text(text) => {
                     prompt += &arguments.fill(text, |word| Ok::<_, String>(word.to_owned()))?
                 }
-                SlashTextPiece::Shell(command) if count > MOST => {
+                SlashTextPiece::Shell(command) if count > MAX_PIECES => {
                     prompt += &not_run(command, "there are too many in one text")
                 }
                 SlashTextPiece::Shell(command) => prompt += &self.expand_shell(command, &arguments).await,
-                SlashTextPiece::File(path) if count > MOST => {
+                SlashTextPiece::File(path) if count > MAX_PIECES => {
                     prompt += &not_included(path, "there are too many in one text")
                 }
                 SlashTextPiece::File(path) => prompt += &self.expand_file(path, &arguments).await,
@@ -81,10 +81,10 @@ impl<'a> TemplateExpander<'a> {
         Ok(prompt.trim().to_owned())
     }
 
-    /// What a command prints, or why it was not run.
+    /// The output of a command, or the reason why it was not run.
     async fn expand_shell(&self, written: &str, arguments: &TemplateArguments<'_>) -> String {
         if !self.context.settings.features.inline_shell {
-            return not_run(written, "whoever manages this machine forbids commands in texts");
+            return not_run(written, "the administrator of this machine forbids commands in texts");
         }
         let command = match arguments.fill(written, shell_safe_word) {
             Ok(command) => command,
@@ -96,7 +96,7 @@ impl<'a> TemplateExpander<'a> {
         }
     }
 
-    /// The command as hooks let it run, if it may run without asking anybody.
+    /// The command as changed by hooks, if it may run without asking the user.
     async fn permitted_command(&self, command: &str) -> Result<String, String> {
         let command = hooks::check_command(self.context, self.run, command).await?;
         let verdict =
@@ -113,14 +113,14 @@ impl<'a> TemplateExpander<'a> {
     }
 
     async fn command_output(&self, command: &str) -> String {
-        let mut capture = Capture::new(HELD);
+        let mut capture = Capture::new(MAX_HELD_BYTES);
         let ended = match tokio::time::timeout_at(self.deadline, self.perform(command, &mut capture)).await {
             Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => String::new(),
             Ok(Ok(ProgramExit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
             Ok(Err(error)) => return not_run(command, &error.to_string()),
             Err(_late) => format!("[`{}` did not end in time]\n", Clip::new(command, 200)),
         };
-        format!("\n{ended}{}\n", prompt::quote(capture.text(TOLD).as_str()))
+        format!("\n{ended}{}\n", prompt::quote(capture.text(MAX_SHOWN_BYTES).as_str()))
     }
 
     /// Runs the command to its end. Dropping it kills the command and everything it started.
@@ -135,19 +135,19 @@ impl<'a> TemplateExpander<'a> {
         exit.map_err(ToolError::broken)
     }
 
-    /// What a file holds, or why it is not included.
+    /// The content of a file, or the reason why it is not included.
     async fn expand_file(&self, written: &str, arguments: &TemplateArguments<'_>) -> String {
         let path = match arguments.fill(written, |word| Ok::<_, String>(word.to_owned())) {
             Ok(path) if !path.is_empty() => path,
             Ok(_) | Err(_) => return not_included(written, "no file is named"),
         };
         match self.file_content(&path).await {
-            Ok(content) => format!("\n{path}:\n{}\n", prompt::quote(Clip::new(&content, TOLD).as_str())),
+            Ok(content) => format!("\n{path}:\n{}\n", prompt::quote(Clip::new(&content, MAX_SHOWN_BYTES).as_str())),
             Err(why) => not_included(&path, &why),
         }
     }
 
-    /// A file's text, if `view` would show it without asking anybody.
+    /// A file's text, if `view` may show it without asking the user.
     async fn file_content(&self, path: &str) -> Result<String, String> {
         let view = self.agent.tool("view").ok_or("this agent does not read files")?;
         let input = json!({ "path": path }).to_string();
@@ -161,7 +161,7 @@ impl<'a> TemplateExpander<'a> {
         let (context, site, path) = (Arc::clone(self.context), Arc::clone(&self.task_workspace), path.to_owned());
         let read = move || {
             let place = site.workspace.resolve(&path).map_err(|error| error.to_string())?;
-            judged.reach.check(place.path(), FileAccess::Read).map_err(|error| error.to_string())?;
+            judged.file_guard.check(place.path(), FileAccess::Read).map_err(|error| error.to_string())?;
             if !place.exists() {
                 return Err("there is no such file".to_owned());
             }
@@ -176,14 +176,14 @@ impl<'a> TemplateExpander<'a> {
     }
 }
 
-/// A word that no shell reads as anything but a word.
+/// Accepts a word only if a shell cannot interpret any part of it.
 fn shell_safe_word(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_alphanumeric() || "-_./:@%+,=~^".contains(c);
-    // A tilde is the user's folder only where a word begins.
+    // A tilde means the home folder only at the beginning of a word.
     if word.split(' ').all(|part| part.chars().all(plain) && !part.starts_with('~')) {
         Ok(word.to_owned())
     } else {
-        Err("the words after the command hold signs that a shell would read".into())
+        Err("its arguments contain characters that a shell would interpret".into())
     }
 }
 
@@ -195,13 +195,13 @@ fn not_included(path: &str, why: &str) -> String {
     format!("@{} [not included: {}]", Clip::new(path, 200), Clip::new(why, 300))
 }
 
-/// Reads the text of a slash command's file; says why it cannot be read.
+/// Reads the text of a slash command's file, or returns the reason why it cannot.
 pub fn read(slash: &SlashSpec) -> Result<String, String> {
     read_body(&slash.file, &slash.source)
 }
 
-/// Reads the text of a command's file, below its head; says why it cannot be read. Below a project or a plugin no link
-/// is followed: an agent could have put it there to read what it may not.
+/// Reads the text of a command's file below its frontmatter, or returns the reason why it cannot. In a project or a
+/// plugin no link is followed: an agent could have created it to read a forbidden file.
 pub(super) fn read_body(file: &str, source: &DefinitionSource) -> Result<String, String> {
     let text = crate::skill::read_file(Path::new(file), source)?;
     Ok(FrontMatter::parse(&text).body().unwrap_or(&text).trim().to_owned())

@@ -1,4 +1,4 @@
-//! Writes a session to a file, for others to read.
+//! Writes a session's transcript to a file.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use crate::transcript;
 /// How many events are read at a time.
 const PAGE: usize = 512;
 
-/// Writes the session as Markdown to a file that does not exist yet; tells what became of it.
+/// Writes the session as Markdown to a new file; returns a message for the user.
 pub(super) fn write_transcript(context: &SessionContext, file: &str) -> Result<String, String> {
     if file.is_empty() {
         return Err("/share: name the file to write".into());

@@ -1,14 +1,14 @@
-//! The fleet that a prompt starts: the root splits the request into todos and has agents do them. There is no engine
-//! behind it; what the tables say is what holds.
+//! The prompt that starts a fleet: the root splits the request into todos and starts agents for them. The runtime does
+//! not drive this fleet; its state is in the todo tables.
 
 use protocol::FLEET_DEPLOYED;
 
 use super::SlashPrompt;
 
-/// How the root works as a fleet.
+/// The instructions for a root that runs a fleet.
 const FLEET: &str = include_str!("../prompts/fleet.md");
 
-/// What starts a fleet, for this request or for the todos that there are.
+/// The prompt that starts a fleet, for this request or for the existing todos.
 pub(crate) fn prompt(request: Option<&str>) -> SlashPrompt {
     let request = request.map(str::trim).filter(|request| !request.is_empty());
     let (text, display) = match request {

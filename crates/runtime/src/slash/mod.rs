@@ -1,7 +1,7 @@
-//! Slash commands: one registry of what there is, and one dispatcher for whoever types or sends one.
+//! Slash commands: one registry and one dispatcher for all sources.
 //!
-//! A command tells something, does something, or is a prompt for the model. What resolves to nothing is told without
-//! asking a model. Words after a command are data: they are put into its text, and nothing in them is read again.
+//! A command shows text, performs an action, or becomes a prompt for the model. An unknown command is reported without
+//! a model request. Arguments are data: they are inserted into the command's text, and never expanded again.
 
 mod built_in;
 mod dispatch;

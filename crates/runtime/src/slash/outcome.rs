@@ -1,4 +1,4 @@
-//! What a slash command led to.
+//! The outcome of a slash command.
 
 use protocol::MailDelivery;
 use protocol::SessionMode;
@@ -6,48 +6,48 @@ use protocol::api::{InvokeSlashResult, SendParams};
 
 use super::TerminalCommand;
 
-/// What a slash command led to.
+/// The outcome of a slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SlashOutcome {
-    /// The text is none, and for the model as it is.
+    /// The text is not a command; the model gets it unchanged.
     NotACommand,
-    /// It is for the model.
+    /// It is a prompt for the model.
     Prompt(SlashPrompt),
-    /// It tells something.
+    /// It shows this text.
     Text(String),
-    /// It did something.
+    /// It performed an action.
     Done {
-        /// What.
+        /// What it did.
         message: String,
-        /// The mode that the session is in from now on, if that is another.
+        /// The new mode of the session, if it has changed.
         mode: Option<SessionMode>,
     },
-    /// It is for the terminal, with what follows its name.
+    /// It is for the terminal, with these arguments.
     Terminal(TerminalCommand, String),
     /// It cannot be run; nothing happened.
     Refused(String),
     /// There is no such command; nothing happened.
     Unknown {
-        /// What was typed.
+        /// The name as typed.
         name: String,
-        /// What may have been meant.
+        /// Similar names.
         nearest: Vec<String>,
     },
 }
 
-/// What a command tells the model.
+/// The prompt of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlashPrompt {
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
-    /// What people are shown in its place.
+    /// The text shown to the user instead.
     pub display: String,
-    /// The mode that the session is in from now on, if that is another.
+    /// The new mode of the session, if it has changed.
     pub mode: Option<SessionMode>,
 }
 
 impl SlashPrompt {
-    /// The message that tells it to the root.
+    /// The message that sends it to the root.
     pub fn message(self) -> SendParams {
         let SlashPrompt { text, display, mode: _ } = self;
         let display = Some(display).filter(|display| *display != text);
@@ -60,7 +60,7 @@ impl SlashOutcome {
         SlashOutcome::Done { message: message.into(), mode: None }
     }
 
-    /// What a client is answered; in words why nothing happened.
+    /// The answer to a client, or the reason why nothing happened.
     pub(crate) fn answer(self) -> Result<InvokeSlashResult, String> {
         match self {
             SlashOutcome::Prompt(SlashPrompt { text, display, mode }) => {
@@ -68,19 +68,19 @@ impl SlashOutcome {
             }
             SlashOutcome::Text(text) => Ok(InvokeSlashResult::Text { text }),
             SlashOutcome::Done { message, mode } => Ok(InvokeSlashResult::Completed { message, mode }),
-            SlashOutcome::NotACommand => Err("it names no command; `commands.list` lists them".into()),
-            SlashOutcome::Terminal(..) => Err("it is only of use at a terminal".into()),
+            SlashOutcome::NotACommand => Err("it is not a command; `commands.list` lists them".into()),
+            SlashOutcome::Terminal(..) => Err("it works only in a terminal".into()),
             SlashOutcome::Refused(why) => Err(why),
             SlashOutcome::Unknown { name, nearest } => Err(unknown_command(&name, &nearest)),
         }
     }
 }
 
-/// What is said to a command that does not exist.
+/// The error for an unknown command.
 pub(super) fn unknown_command(name: &str, nearest: &[String]) -> String {
     let name: String = name.chars().take(64).collect();
     match nearest {
-        [] => format!("there is no /{name}; /help lists what there is"),
+        [] => format!("there is no /{name}; /help lists all commands"),
         names => format!("there is no /{name}; did you mean /{}?", names.join(" or /")),
     }
 }

@@ -1,15 +1,15 @@
-//! Tells a slash command from other text.
+//! Recognises slash commands.
 
-/// A command as it was typed.
+/// A command as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParsedSlash<'a> {
-    /// Its name, in the one form that names are compared in.
+    /// Its normalised name.
     pub(super) name: String,
-    /// What follows the name.
+    /// Its arguments.
     pub(super) rest: &'a str,
 }
 
-/// Reads a text that begins with a slash and a word; none if it is for the model, as a path at its beginning is.
+/// Parses a text that begins with a slash and a word; `None` for other text, such as a path.
 pub(super) fn parse(text: &str) -> Option<ParsedSlash<'_>> {
     let text = text.strip_prefix('/')?;
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str) -> Option<ParsedSlash<'_>> {
     is_word.then(|| ParsedSlash { name: normalize_name(name), rest: rest.trim() })
 }
 
-/// A name in the one form that names are compared in.
+/// Normalises a name for comparison.
 pub(super) fn normalize_name(name: &str) -> String {
     name.trim_start_matches('/').replace('_', "-").to_lowercase()
 }

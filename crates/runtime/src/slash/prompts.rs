@@ -1,4 +1,4 @@
-//! Prompts of the commands that have agents do something.
+//! Prompts of the built-in commands that start agents.
 
 use super::SlashPrompt;
 
@@ -6,17 +6,17 @@ const REVIEW: &str = include_str!("../prompts/review.md");
 const SECURITY: &str = include_str!("../prompts/security_review.md");
 const RESEARCH: &str = include_str!("../prompts/research.md");
 
-/// Has a change reviewed.
+/// Reviews a change.
 pub(super) fn review(range: &str) -> SlashPrompt {
     prompt(REVIEW, "review", range, &describe_change(range))
 }
 
-/// The same with an eye on security.
+/// Reviews a change for security problems.
 pub(super) fn security_review(range: &str) -> SlashPrompt {
     prompt(SECURITY, "security-review", range, &describe_change(range))
 }
 
-/// Has a topic looked into.
+/// Researches a topic.
 pub(super) fn research(topic: &str) -> SlashPrompt {
     prompt(RESEARCH, "research", topic, &format!("Topic: {topic}"))
 }
@@ -25,7 +25,7 @@ fn describe_change(range: &str) -> String {
     match range {
         "" => "The change: what is not committed yet, staged or not, and new files (`git status`, `git diff HEAD`)."
             .into(),
-        range => format!("The change: {range} (a range of commits for `git diff`, unless its words say otherwise)."),
+        range => format!("The change: {range} (a range of commits for `git diff`, unless it reads otherwise)."),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Every slash command there is. Of two with the same name the stronger counts: what is built in, then files of the
-//! project, of the user and of plugins, then skills.
+//! The registry of slash commands. Of commands with the same name, the first of these wins: built-in commands, files of
+//! the project, files of the user, files of plugins, skills.
 
 use protocol::api::{SlashKind, SlashView};
 use protocol::{DefinitionSource, SkillSpec, SlashSpec};
@@ -10,18 +10,18 @@ use super::outcome::{SlashOutcome, unknown_command};
 use super::parse::{normalize_name, parse};
 use crate::Catalog;
 
-/// A slash command as people see it.
+/// A slash command as shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlashCommand {
-    /// What follows the slash.
+    /// Its name, without the slash.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// What may follow its name.
+    /// Its arguments.
     pub hint: Option<String>,
-    /// What it is made of.
+    /// Its kind.
     pub kind: SlashKind,
-    /// Where it was written.
+    /// Where it is defined.
     pub source: DefinitionSource,
 }
 
@@ -34,26 +34,26 @@ pub(super) enum SlashAction {
     Skill(SkillSpec),
 }
 
-/// Every slash command there is.
+/// All slash commands.
 #[derive(Debug, Default)]
 pub struct SlashRegistry {
     rows: Vec<(SlashCommand, SlashAction)>,
-    /// Files of a project that nobody has trusted.
+    /// Files of an untrusted project.
     untrusted: Vec<SlashSpec>,
 }
 
-/// What a text means, before anything is done.
+/// The meaning of a text, before anything is run.
 #[derive(Debug)]
 pub enum SlashLookup<'a> {
-    /// It is for the model as it is.
+    /// It is not a command; the model gets it unchanged.
     NotACommand,
-    /// It is a command, and this follows its name.
+    /// It is a command with arguments.
     Command(SlashMatch<'a>),
-    /// It is one that cannot be run, or none.
+    /// It is an unknown command, or one that cannot be run.
     Unavailable(SlashOutcome),
 }
 
-/// A command that was found, and what follows its name.
+/// A command that was found, and its arguments.
 #[derive(Debug)]
 pub struct SlashMatch<'a> {
     pub(super) command: &'a SlashCommand,
@@ -62,17 +62,17 @@ pub struct SlashMatch<'a> {
 }
 
 impl SlashRegistry {
-    /// The commands of a catalogue, with those that are built in.
+    /// The commands of a catalogue and the built-in ones.
     pub fn of(catalog: &Catalog) -> SlashRegistry {
         let mut registry = SlashRegistry { untrusted: catalog.untrusted_commands.clone(), ..SlashRegistry::default() };
         for row in &TABLE {
-            let (kind, deed) = match row.target {
-                CommandTarget::Runtime(built_in) => (SlashKind::BuiltIn, SlashAction::BuiltIn(built_in)),
-                CommandTarget::Terminal(screen) => (SlashKind::Screen, SlashAction::Terminal(screen)),
+            let (kind, action) = match row.target {
+                CommandTarget::Runtime(command) => (SlashKind::BuiltIn, SlashAction::BuiltIn(command)),
+                CommandTarget::Terminal(command) => (SlashKind::Screen, SlashAction::Terminal(command)),
             };
             let hint = (!row.hint.is_empty()).then(|| row.hint.to_owned());
             let (name, description, source) = (row.name.to_owned(), row.about.to_owned(), DefinitionSource::BuiltIn);
-            registry.add(SlashCommand { name, description, hint, kind, source }, deed);
+            registry.add(SlashCommand { name, description, hint, kind, source }, action);
         }
         for spec in &catalog.slash_commands {
             let SlashSpec { name, description, hint, source, .. } = spec.clone();
@@ -89,12 +89,12 @@ impl SlashRegistry {
         registry
     }
 
-    /// Every command, the strongest first.
+    /// All commands, in order of precedence.
     pub fn commands(&self) -> impl Iterator<Item = &SlashCommand> {
         self.rows.iter().map(|(slash, _)| slash)
     }
 
-    /// Every command in a line.
+    /// A line for each command.
     pub fn help(&self) -> String {
         let lines = self.commands().map(|slash| {
             let usage = format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default());
@@ -103,7 +103,7 @@ impl SlashRegistry {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether a command of this name is part of the program, so that no file can be it.
+    /// Whether a built-in command has this name, so that no file can define it.
     pub fn is_built_in(name: &str) -> bool {
         let name = normalize_name(name);
         TABLE.iter().any(|row| row.name == name)
@@ -111,7 +111,7 @@ impl SlashRegistry {
             || ALIASES.iter().any(|(alias, _)| *alias == name)
     }
 
-    /// Tells what a text means.
+    /// Looks up the command in a text.
     pub fn parse(&self, text: &str) -> SlashLookup<'_> {
         match parse(text) {
             Some(typed) => self.find(&typed.name, typed.rest),
@@ -123,29 +123,29 @@ impl SlashRegistry {
     pub(super) fn find(&self, name: &str, rest: &str) -> SlashLookup<'_> {
         let name = normalize_name(name);
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name.as_str(), |(_, name)| name);
-        if let Some((slash, deed)) = self.rows.iter().find(|(slash, _)| slash.name == name) {
-            return SlashLookup::Command(SlashMatch { command: slash, action: deed, rest: rest.to_owned() });
+        if let Some((command, action)) = self.rows.iter().find(|(command, _)| command.name == name) {
+            return SlashLookup::Command(SlashMatch { command, action, rest: rest.to_owned() });
         }
         if LATER.contains(&name) {
             return SlashLookup::Unavailable(SlashOutcome::Refused(format!("/{name} is not in this version")));
         }
         if let Some(spec) = self.untrusted.iter().find(|spec| spec.name == name) {
-            let words = format!(
-                "/{name} is in {}, and you have not trusted the project; look at it, then `bosun trust`",
+            let message = format!(
+                "/{name} is in {}, and you have not trusted the project; review it, then run `bosun trust`",
                 spec.file
             );
-            return SlashLookup::Unavailable(SlashOutcome::Refused(words));
+            return SlashLookup::Unavailable(SlashOutcome::Refused(message));
         }
         SlashLookup::Unavailable(SlashOutcome::Unknown { name: name.to_owned(), nearest: self.nearest(name) })
     }
 
-    /// What the beginning of a command can become.
+    /// The names that complete the beginning of a command.
     pub fn completions(&self, line: &str) -> Vec<&str> {
-        let Some(begun) = line.strip_prefix('/') else { return Vec::new() };
-        self.commands().map(|slash| slash.name.as_str()).filter(|name| name.starts_with(begun)).collect()
+        let Some(prefix) = line.strip_prefix('/') else { return Vec::new() };
+        self.commands().map(|slash| slash.name.as_str()).filter(|name| name.starts_with(prefix)).collect()
     }
 
-    /// The commands as clients see them.
+    /// The commands as shown to clients.
     pub(crate) fn views(&self) -> Vec<SlashView> {
         let view = |slash: &SlashCommand| {
             let SlashCommand { name, description, hint, kind, source } = slash.clone();
@@ -154,32 +154,33 @@ impl SlashRegistry {
         self.commands().map(view).collect()
     }
 
-    fn add(&mut self, slash: SlashCommand, deed: SlashAction) {
-        if !self.rows.iter().any(|(stronger, _)| stronger.name == slash.name) {
-            self.rows.push((slash, deed));
+    fn add(&mut self, command: SlashCommand, action: SlashAction) {
+        if !self.rows.iter().any(|(known, _)| known.name == command.name) {
+            self.rows.push((command, action));
         }
     }
 
     fn nearest(&self, name: &str) -> Vec<String> {
         const OFFERED: usize = 3;
-        // Nobody mistypes a name of this length, and comparing takes the product of both.
+        // A name of this length is not a typo, and comparing takes time proportional to the product of both lengths.
         if name.len() > 64 {
             return Vec::new();
         }
-        let far = |known: &str| strsim::damerau_levenshtein(known, name);
-        let begins = |known: &str| name.len() > 2 && (known.starts_with(name) || name.starts_with(known));
-        let near = |slash: &&SlashCommand| far(&slash.name) <= 2.min(name.chars().count() / 2) || begins(&slash.name);
-        let mut names: Vec<&str> = self.commands().filter(near).map(|slash| slash.name.as_str()).collect();
-        names.sort_by_key(|known| far(known));
+        let distance = |known: &str| strsim::damerau_levenshtein(known, name);
+        let is_prefix = |known: &str| name.len() > 2 && (known.starts_with(name) || name.starts_with(known));
+        let is_near =
+            |slash: &&SlashCommand| distance(&slash.name) <= 2.min(name.chars().count() / 2) || is_prefix(&slash.name);
+        let mut names: Vec<&str> = self.commands().filter(is_near).map(|slash| slash.name.as_str()).collect();
+        names.sort_by_key(|known| distance(known));
         names.into_iter().take(OFFERED).map(str::to_owned).collect()
     }
 }
 
 impl SlashMatch<'_> {
-    /// The command, if it is one for the terminal alone, with what follows its name.
+    /// The command with its arguments, if it works only in a terminal.
     pub fn terminal_command(&self) -> Option<(TerminalCommand, &str)> {
         match self.action {
-            SlashAction::Terminal(screen) => Some((*screen, &self.rest)),
+            SlashAction::Terminal(command) => Some((*command, &self.rest)),
             SlashAction::BuiltIn(_) | SlashAction::File(_) | SlashAction::Skill(_) => None,
         }
     }
@@ -191,8 +192,8 @@ impl SlashMatch<'_> {
 }
 
 impl SlashOutcome {
-    /// What is said of a command that was not run; nothing of one that was.
-    pub fn complaint(&self) -> Option<String> {
+    /// Why a command was not run; `None` for one that was.
+    pub fn refusal(&self) -> Option<String> {
         match self {
             SlashOutcome::Unknown { name, nearest } => Some(unknown_command(name, nearest)),
             SlashOutcome::Refused(why) => Some(why.clone()),
@@ -250,12 +251,12 @@ mod tests {
     fn what_resolves_to_nothing_is_told_with_what_was_meant() {
         let registry = registry();
         let problem = |text: &str| match registry.parse(text) {
-            SlashLookup::Unavailable(outcome) => outcome.complaint().unwrap(),
+            SlashLookup::Unavailable(outcome) => outcome.refusal().unwrap(),
             SlashLookup::NotACommand | SlashLookup::Command(_) => panic!("{text} is known"),
         };
         assert!(problem("/hlep").contains("did you mean /help?"), "{}", problem("/hlep"));
         assert!(problem("/agen x").contains("/agent or /agents"), "{}", problem("/agen x"));
-        assert_eq!(problem("/frobnicate"), "there is no /frobnicate; /help lists what there is");
+        assert_eq!(problem("/frobnicate"), "there is no /frobnicate; /help lists all commands");
         assert_eq!(problem("/every 5m"), "/every is not in this version");
         assert!(problem("/evil").contains("`bosun trust`"));
         assert!(problem(&format!("/{}", "x".repeat(1_000_000))).len() < 200);

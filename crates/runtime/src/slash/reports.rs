@@ -1,4 +1,4 @@
-//! What commands tell about a session.
+//! Reports of slash commands on a session.
 
 use protocol::api::{TodoView, TodosParams};
 use protocol::{TaskId, Timestamp, TodoStatus};
@@ -6,16 +6,16 @@ use store::StoreError;
 
 use crate::agent::SessionContext;
 
-/// Most rows of a list.
-const MOST: usize = 200;
+/// Maximum number of rows in a list.
+const MAX_ROWS: usize = 200;
 
-/// The agents that a person may start.
+/// The agents that the user may start.
 pub(super) fn agents(context: &SessionContext) -> String {
     let agents = context.settings.catalog.agents.iter().filter(|agent| agent.user_invocable);
     agents.map(|agent| format!("{}: {}", agent.name, agent.description)).collect::<Vec<_>>().join("\n")
 }
 
-/// What every task does.
+/// All tasks with their states.
 pub(super) fn tasks(context: &SessionContext) -> Result<String, StoreError> {
     let page = context.reader()?.tasks(&protocol::api::TasksParams::all_tasks())?;
     let line = |task: &protocol::api::TaskView| {
@@ -26,7 +26,7 @@ pub(super) fn tasks(context: &SessionContext) -> Result<String, StoreError> {
     Ok(clip_rows(page.tasks.iter().map(line).collect()))
 }
 
-/// The todos, and how far they are.
+/// The todos with their states.
 pub(super) fn todos(context: &SessionContext) -> Result<String, StoreError> {
     let rows = context.reader()?.todos_page(&TodosParams::all_todos())?.todos;
     if rows.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn todos(context: &SessionContext) -> Result<String, StoreError> {
     Ok(format!("{done} of {} are done\n{lines}", rows.len()))
 }
 
-/// What the session used.
+/// What the session has used.
 pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
     let reader = context.reader()?;
     let view = reader.session_view()?;
@@ -58,7 +58,7 @@ pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
         view.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, view.model
     );
     if lost > 0 {
-        line += &format!("; {lost} tokens more are counted for questions without an answer");
+        line += &format!("; {lost} more tokens are counted for requests without an answer");
     }
     Ok(line)
 }
@@ -80,7 +80,7 @@ pub(super) fn context(context: &SessionContext, root: TaskId) -> Result<String, 
     ))
 }
 
-/// Millionths of a dollar, to the last that is not nothing, and cents in any case.
+/// Formats millionths of a dollar without trailing zeros, but at least with cents.
 fn dollars(micros: u64) -> String {
     let decimals = format!("{:06}", micros % 1_000_000);
     let cents = decimals.trim_end_matches('0').len().max(2);
@@ -88,8 +88,8 @@ fn dollars(micros: u64) -> String {
 }
 
 fn clip_rows(mut lines: Vec<String>) -> String {
-    let more = lines.len().saturating_sub(MOST);
-    lines.truncate(MOST);
+    let more = lines.len().saturating_sub(MAX_ROWS);
+    lines.truncate(MAX_ROWS);
     lines.extend((more > 0).then(|| format!("and {more} more")));
     lines.join("\n")
 }
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn long_lists_are_cut_and_money_is_exact() {
-        let lines = clip_rows(vec!["x".into(); MOST + 7]);
-        assert_eq!((lines.lines().count(), lines.lines().last()), (MOST + 1, Some("and 7 more")));
+        let lines = clip_rows(vec!["x".into(); MAX_ROWS + 7]);
+        assert_eq!((lines.lines().count(), lines.lines().last()), (MAX_ROWS + 1, Some("and 7 more")));
         assert_eq!([1, 12_300, 5_000_000].map(dollars), ["$0.000001", "$0.0123", "$5.00"]);
     }
 }

@@ -1,21 +1,21 @@
-//! The text of a command: what in it stands for the words after the command, for a command's output, or for a file.
+//! Parses the text of a command, with placeholders for arguments, for the output of shell commands and for files.
 //!
-//! The text is taken apart before anything is put into it, so nothing that is put into it can be taken for a part.
+//! The text is parsed before anything is inserted, so inserted text is never parsed.
 
 use std::collections::BTreeMap;
 
 /// A part of a command's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlashTextPiece<'a> {
-    /// Words.
+    /// Plain text.
     Text(&'a str),
-    /// `` !`…` ``: what a shell command prints.
+    /// `` !`…` ``: the output of a shell command.
     Shell(&'a str),
-    /// `@…`: what a file holds.
+    /// `@…`: the content of a file.
     File(&'a str),
 }
 
-/// Takes a command's text apart.
+/// Splits a command's text into its pieces.
 pub(super) fn pieces(text: &str) -> Vec<SlashTextPiece<'_>> {
     let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(offset) = text[at..].find(['!', '@']) {
@@ -32,11 +32,11 @@ pub(super) fn pieces(text: &str) -> Vec<SlashTextPiece<'_>> {
     pieces
 }
 
-/// What begins at a `!` or an `@`, and where it ends; none if that is only a sign.
+/// The piece that starts at a `!` or an `@`, and where it ends; `None` if the character is plain text.
 fn special(text: &str, start: usize) -> Option<(SlashTextPiece<'_>, usize)> {
     let (before, rest) = (text[..start].chars().next_back(), &text[start + 1..]);
     if text[start..].starts_with('!') {
-        // An exclamation before some code is one.
+        // An exclamation mark after a word only ends a sentence before some code.
         let (command, _) = rest.strip_prefix('`')?.split_once('`')?;
         let is_word = before.is_some_and(|c| c.is_alphanumeric() || c == '`');
         return (!is_word && !command.contains('\n') && !command.trim().is_empty())
@@ -47,12 +47,12 @@ fn special(text: &str, start: usize) -> Option<(SlashTextPiece<'_>, usize)> {
     }
     let end = rest.find(|c: char| c.is_whitespace() || ",;:!?()\"'`<>|*".contains(c)).unwrap_or(rest.len());
     let path = rest[..end].trim_end_matches('.');
-    // Somebody who is named so, or a word of a programming language, is not a file.
+    // A mention of a person or a keyword such as `@override` is not a file.
     let is_path = path.starts_with('$') || path.contains(['/', '.']);
     (is_path && !path.is_empty()).then(|| (SlashTextPiece::File(path), start + 1 + path.len()))
 }
 
-/// The words after a command, as its text asks for them.
+/// The arguments of a command.
 #[derive(Debug, Default)]
 pub(super) struct TemplateArguments<'a> {
     all: &'a str,
@@ -60,16 +60,16 @@ pub(super) struct TemplateArguments<'a> {
     inputs: BTreeMap<String, String>,
 }
 
-/// What a text stands for at one place.
+/// A placeholder for arguments.
 enum TemplatePlaceholder<'a> {
     All,
-    /// From 1.
+    /// Counted from 1.
     Nth(usize),
     Input(&'a str),
 }
 
 impl<'a> TemplateArguments<'a> {
-    /// Reads the words for a text; says what is missing.
+    /// Parses the arguments for a text; the error says what is missing.
     pub(super) fn read(all: &'a str, text: &str) -> Result<TemplateArguments<'a>, String> {
         let mut arguments = TemplateArguments { all, words: words(all), inputs: BTreeMap::new() };
         let wanted = inputs(text);
@@ -81,7 +81,7 @@ impl<'a> TemplateArguments<'a> {
             }
         }
         let open: Vec<_> = wanted.iter().filter(|(name, _)| !arguments.inputs.contains_key(*name)).copied().collect();
-        // The last of them takes all that is left, so that one alone needs no quotes.
+        // The last input takes all remaining words, so that a single one needs no quotes.
         for (at, (name, about)) in open.iter().enumerate() {
             let value = match at + 1 == open.len() {
                 true => rest.join(" "),
@@ -97,8 +97,8 @@ impl<'a> TemplateArguments<'a> {
         Ok(arguments)
     }
 
-    /// The text with the words in their places. `put` makes of each what may stand there, or says why it may not.
-    pub(super) fn fill<E>(&self, text: &str, put: impl Fn(&str) -> Result<String, E>) -> Result<String, E> {
+    /// Fills the placeholders in a text. `convert` converts each argument, or says why it may not be inserted.
+    pub(super) fn fill<E>(&self, text: &str, convert: impl Fn(&str) -> Result<String, E>) -> Result<String, E> {
         let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(at) = rest.find('$') {
             let (before, from) = rest.split_at(at);
@@ -113,7 +113,7 @@ impl<'a> TemplateArguments<'a> {
                 TemplatePlaceholder::Nth(number) => self.words.get(number - 1).map_or("", String::as_str),
                 TemplatePlaceholder::Input(name) => self.inputs.get(name).map_or("", String::as_str),
             };
-            filled.push_str(&put(word)?);
+            filled.push_str(&convert(word)?);
             rest = &from[length..];
         }
         filled.push_str(rest);
@@ -121,12 +121,12 @@ impl<'a> TemplateArguments<'a> {
     }
 }
 
-/// Whether a text has a place for the words after the command.
+/// Whether a text has placeholders for arguments.
 pub(super) fn takes_arguments(text: &str) -> bool {
     text.match_indices('$').any(|(at, _)| placeholder(&text[at..]).is_some())
 }
 
-/// What a `$` at the beginning of a text stands for, and its length. Sums of money stand for nothing.
+/// The placeholder at the beginning of a text, and its length. Sums of money are not placeholders.
 fn placeholder(text: &str) -> Option<(TemplatePlaceholder<'_>, usize)> {
     if let Some(rest) = text.strip_prefix("${input:") {
         let (inner, _) = rest.split_once('}')?;
@@ -154,7 +154,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// The inputs that a text asks for by name, with what it says of them, each once.
+/// The named inputs of a text with their descriptions, without duplicates.
 fn inputs(text: &str) -> Vec<(&str, &str)> {
     let mut found: Vec<(&str, &str)> = Vec::new();
     for (at, lead) in text.match_indices("${input:") {
@@ -167,7 +167,7 @@ fn inputs(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// The words of a line; quotes hold words together.
+/// Splits a line into words; quotes hold words together.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {

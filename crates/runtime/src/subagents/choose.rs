@@ -1,4 +1,4 @@
-//! Which definition and which model a new agent gets.
+//! Chooses the definition and the model of a new agent.
 
 use model::Model;
 use protocol::{AgentSpec, Clip, ModelUse, Price};
@@ -9,7 +9,7 @@ use crate::agent::SessionContext;
 use crate::models::{CostGuard, ExpensiveModelAction, UnpricedModelPolicy};
 
 impl AgentSubagents {
-    /// The definition that was asked for, if the calling agent may start it and this version can serve it.
+    /// The requested definition, if the calling agent may start it and its skills exist.
     pub(super) fn choose_definition(&self, name: &str) -> Result<&AgentSpec, ToolError> {
         let catalog = &self.context.settings.catalog;
         let known = || {
@@ -28,7 +28,7 @@ impl AgentSubagents {
         if let Some(skill) = agent.skills.iter().find(|skill| catalog.skill(skill).is_none()) {
             let source = &agent.source;
             return Err(ToolError::refused(format!(
-                "`{shown}` wants the skill `{skill}`, which is not there (see {source})"
+                "`{shown}` needs the skill `{skill}`, which does not exist (see {source})"
             )));
         }
         Ok(agent)
@@ -36,12 +36,12 @@ impl AgentSubagents {
 }
 
 impl SessionContext {
-    /// The model that a new agent is run with: the one asked for, its definition's, its taste's, the session's.
+    /// Chooses the model of a new agent: the requested one, its definition's, its preference's, or the session's.
     pub(crate) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
         let (settings, spec) = (&self.settings, self.session_model_spec());
         let own = || ModelUse { requested: None, effective: spec.to_string(), why: None };
         if let Some(wanted) = wanted {
-            // Opening it reads a file that no rule was asked about, and says what is wrong with it.
+            // Opening it would read a file without a permission check and report errors from its content.
             let is_file = wanted.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
             if is_file && wanted != &*spec {
                 let known = self.model_names();
@@ -58,24 +58,24 @@ impl SessionContext {
         }
         if !problems.is_empty() {
             return Err(ToolError::refused(format!(
-                "no model that `{}` wants can be used ({}); name one with `model`: {}",
+                "none of the models of `{}` can be used ({}); name one with `model`: {}",
                 agent.name,
                 problems.join("; "),
                 self.model_names()
             )));
         }
-        match settings.models.preferred(agent.model_preference).filter(|liked| **liked != *spec) {
-            // A taste is not a wish: where it cannot be served, everybody can see that.
-            Some(liked) => Ok(match self.resolve_model_use(&liked) {
+        match settings.models.preferred(agent.model_preference).filter(|preferred| **preferred != *spec) {
+            // A preference is not a request: if its model cannot be used, the note says why.
+            Some(preferred) => Ok(match self.resolve_model_use(&preferred) {
                 Ok(Ok(chosen)) => chosen,
-                Ok(Err(why)) => ModelUse { requested: Some(liked), why: Some(why.to_string()), ..own() },
-                Err(why) => ModelUse { requested: Some(liked), why: Some(why), ..own() },
+                Ok(Err(why)) => ModelUse { requested: Some(preferred), why: Some(why.to_string()), ..own() },
+                Err(why) => ModelUse { requested: Some(preferred), why: Some(why), ..own() },
             }),
             None => Ok(own()),
         }
     }
 
-    /// The model that somebody names for an agent.
+    /// The model that a call or the user names for an agent.
     pub(super) fn model_wanted(&self, wanted: &str) -> Result<ModelUse, ToolError> {
         self.resolve_model_use(wanted).map_err(|why| {
             let (wanted, known) = (Clip::new(wanted, 100), self.model_names());
@@ -83,7 +83,7 @@ impl SessionContext {
         })?
     }
 
-    /// The models that can be asked, in words.
+    /// The names of the available models, as a list in one text.
     pub(crate) fn model_names(&self) -> String {
         let (mut known, own) = (self.settings.models.available(), self.session_model_spec().to_string());
         if !known.contains(&own) {
@@ -92,7 +92,7 @@ impl SessionContext {
         Clip::new(&known.join(", "), 2_000).into_string()
     }
 
-    /// Opens a model; the outer error says why it cannot be had, the inner that it is too expensive.
+    /// Opens a model; the outer error is why it is not available, the inner error that it is too expensive.
     fn resolve_model_use(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
         let (settings, own) = (&self.settings, self.session_model_spec());
         let requested = Some(wanted.to_owned());
@@ -105,7 +105,7 @@ impl SessionContext {
         }
         let model = self.model_by_spec(&effective)?;
         if settings.day_budget.is_some() && model.facts().is_price_missing() {
-            return Err("its price is not known, so the budget of the day cannot be held".into());
+            return Err("its price is unknown, so the daily budget cannot be enforced".into());
         }
         let Some(why) = self.too_expensive(&effective, &*model) else {
             return Ok(Ok(ModelUse { requested, effective, why: None }));
@@ -118,7 +118,7 @@ impl SessionContext {
         })
     }
 
-    /// Why a model is too expensive beside the session's, if it is.
+    /// Why a model is too expensive compared to the session's, if it is.
     fn too_expensive(&self, spec: &str, model: &dyn Model) -> Option<String> {
         let CostGuard { percent, unpriced, .. } = self.settings.cost_guard;
         let cap = percent?;
@@ -131,14 +131,15 @@ impl SessionContext {
             (Some(own), Some(wanted)) => {
                 let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
                 let expensive = percent > u64::from(cap);
-                expensive
-                    .then(|| format!("{spec} costs {percent} % of the session's model, and agents may cost {cap} %"))
+                expensive.then(|| {
+                    format!("{spec} costs {percent} % of the session's model, but agents may cost at most {cap} %")
+                })
             }
             (Some(_) | None, Some(_) | None) if unpriced == UnpricedModelPolicy::Allowed => None,
-            (Some(_) | None, None) => Some(format!("the price of {spec} is not known, so it counts as too expensive")),
+            (Some(_) | None, None) => Some(format!("the price of {spec} is unknown, so it counts as too expensive")),
             (None, Some(_)) => {
                 let own = self.session_model_spec();
-                Some(format!("the price of the session's model {own} is not known, so {spec} counts as too expensive"))
+                Some(format!("the price of the session's model {own} is unknown, so {spec} counts as too expensive"))
             }
         }
     }

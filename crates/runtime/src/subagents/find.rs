@@ -1,4 +1,4 @@
-//! Which task a model means: an id, the beginning of one, a name, or a path.
+//! Finds the task that a model names by an id, an id prefix, a name or a path.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl AgentSubagents {
         find_among(&self.context.roster, self.caller_task(), &self.below(), given)
     }
 
-    /// A task below the calling agent, or why it is not clear which.
+    /// A task below the calling agent, or why it was not found.
     pub(crate) fn find_or_unclear(&self, given: &str) -> Result<TaskId, TaskLookupError> {
         let known = task_names(&self.context.roster, &self.below());
         task_names(&self.context.roster, &[self.caller_task()])
@@ -22,7 +22,7 @@ impl AgentSubagents {
             .map_or(Err(TaskLookupError::NotFound), |from| find_task(&known, from, given))
     }
 
-    /// Any task of the session that goes by this.
+    /// Any task of the session with this name.
     pub(crate) fn find_in_session(&self, given: &str) -> Option<TaskId> {
         let roster = &self.context.roster;
         let above = |task: &TaskId| roster.with_task(*task, |known| known.spec.parent).flatten();
@@ -36,7 +36,7 @@ impl AgentSubagents {
         let roster = &self.context.roster;
         let parent = roster.with_task(self.caller_task(), |known| known.spec.parent).flatten();
         if given == "parent" {
-            return parent.ok_or_else(|| ToolError::refused("the session's own agent has no parent"));
+            return parent.ok_or_else(|| ToolError::refused("the root agent has no parent"));
         }
         let mut near = self.below();
         near.extend(self.siblings());
@@ -57,7 +57,7 @@ impl AgentSubagents {
             .collect()
     }
 
-    /// The agents that the calling one started.
+    /// The agents that the calling agent started.
     pub(super) fn children(&self) -> Vec<TaskId> {
         let roster = &self.context.roster;
         agents(roster, &roster.with_task(self.caller_task(), |known| known.children.clone()).unwrap_or_default())
@@ -74,15 +74,15 @@ fn agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
     tasks.iter().filter(is_agent).copied().collect()
 }
 
-/// What tasks go by.
+/// The names of tasks.
 fn task_names(roster: &Roster, tasks: &[TaskId]) -> Vec<NamedTask<Arc<str>>> {
     let of = |known: &RosterEntry| (known.spec.parent, Arc::from(&*known.spec.name), Arc::clone(&known.path));
-    let called =
+    let named =
         |id: &TaskId| roster.with_task(*id, of).map(|(parent, name, path)| NamedTask { id: *id, parent, name, path });
-    tasks.iter().filter_map(called).collect()
+    tasks.iter().filter_map(named).collect()
 }
 
-/// The one task among `known` that is meant.
+/// Finds the named task among `known`.
 fn find_among(roster: &Roster, own: TaskId, known: &[TaskId], given: &str) -> Result<TaskId, ToolError> {
     let from = task_names(roster, &[own]).pop().ok_or_else(|| ToolError::refused("the agent is gone"))?;
     let known = task_names(roster, known);

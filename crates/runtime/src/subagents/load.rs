@@ -1,4 +1,4 @@
-//! Tells a model of more tools, and gives it the text of skills.
+//! Loads deferred tools and skills for a model.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use tools::ToolError;
 use super::AgentSubagents;
 use crate::skill::{self, skill_text};
 
-/// Most tools that words, as opposed to names, load at once.
+/// The most tools that a search by words, not names, loads at once.
 const MAX_FOUND: usize = 4;
 
-/// Most bytes of a skill's text.
+/// The most bytes of a skill's text.
 const MAX_SKILL_BYTES: usize = 64 * 1024;
 
 impl AgentSubagents {
@@ -20,14 +20,14 @@ impl AgentSubagents {
         let found = self.search_deferred(&query);
         if found.is_empty() {
             let names: Vec<&str> = self.agent.deferred.iter().map(|spec| spec.name.as_str()).collect();
-            return Err(ToolError::refused(format!("no tool fits; there are: {}", names.join(", "))));
+            return Err(ToolError::refused(format!("no tool matches; there are: {}", names.join(", "))));
         }
         let report = RunUpdate::ToolsLoaded(found.clone());
         self.caller.supervisor.report(self.caller.run, report).await.map_err(ToolError::broken)?;
-        Ok(format!("loaded: {}; call them as any other tool", found.join(", ")))
+        Ok(format!("loaded: {}; call them like any other tool", found.join(", ")))
     }
 
-    /// The tools that the query names, or else those whose descriptions have most of its words.
+    /// The tools that the query names, or else those whose descriptions contain most of its words.
     fn search_deferred(&self, query: &str) -> Vec<String> {
         search(&self.agent.deferred, query)
     }

@@ -1,4 +1,4 @@
-//! What an agent does with the agents it starts: the runtime's side of `task` and the tools that go with it.
+//! The runtime's implementation of the `task` tool and of the other tools for subagents.
 
 mod choose;
 mod find;
@@ -34,16 +34,16 @@ pub(crate) struct AgentSubagents {
 }
 
 impl tools::Subagents for AgentSubagents {
-    fn start(&self, order: StartAgentRequest) -> BoxFuture<'_, Result<String, ToolError>> {
-        Box::pin(self.start_agent(order))
+    fn start(&self, request: StartAgentRequest) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.start_agent(request))
     }
 
-    fn read(&self, order: ReadAgentRequest) -> BoxFuture<'_, Result<String, ToolError>> {
-        Box::pin(self.read_agent(order))
+    fn read(&self, request: ReadAgentRequest) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.read_agent(request))
     }
 
-    fn write(&self, order: MessageAgentsRequest) -> BoxFuture<'_, Result<String, ToolError>> {
-        Box::pin(self.write_agents(order))
+    fn message(&self, request: MessageAgentsRequest) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.message_agents(request))
     }
 
     fn list(&self) -> BoxFuture<'_, Result<String, ToolError>> {
@@ -54,12 +54,12 @@ impl tools::Subagents for AgentSubagents {
         Box::pin(self.stop_agent(agent, how))
     }
 
-    fn wait(&self, order: WaitRequest) -> BoxFuture<'_, Result<String, ToolError>> {
-        Box::pin(self.wait_for(order))
+    fn wait(&self, request: WaitRequest) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.wait_for(request))
     }
 
-    fn wait_until(&self, order: WaitUntilRequest) -> BoxFuture<'_, Result<String, ToolError>> {
-        Box::pin(self.until_it_succeeds(order))
+    fn wait_until(&self, request: WaitUntilRequest) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(self.wait_until_success(request))
     }
 
     fn search_tools(&self, query: String) -> BoxFuture<'_, Result<String, ToolError>> {
@@ -90,19 +90,19 @@ impl AgentSubagents {
         Ok(match how {
             CancelMode::Abort => format!("{path} is stopped: {state}"),
             CancelMode::WrapUp => {
-                format!("{path} is asked to stop and says what it has in one last answer; now it is {state}")
+                format!("{path} was asked to stop and reports in one last answer; its state is {state}")
             }
         })
     }
 
     /// A task's state in one word.
     async fn state(&self, task: TaskId) -> Result<&'static str, ToolError> {
-        let look = move |kernel: &kernel::Kernel| kernel.task(task).map(|task| task.phase.state().as_str());
-        Ok(self.caller.supervisor.query(look).await.map_err(ToolError::broken)?.unwrap_or("gone"))
+        let query = move |kernel: &kernel::Kernel| kernel.task(task).map(|task| task.phase.state().as_str());
+        Ok(self.caller.supervisor.query(query).await.map_err(ToolError::broken)?.unwrap_or("gone"))
     }
 }
 
-/// What the kernel refuses, the model can act on.
+/// Converts a rejection to a tool error. Only the kernel's refusals are for the model to act on.
 fn tool_error(rejected: InputRejection) -> ToolError {
     match rejected {
         InputRejection::Refused(refusal) => ToolError::refused(refusal.to_string()),

@@ -1,4 +1,4 @@
-//! Agents and their results in words for a model. What an agent said stands in them as data, with where it came from.
+//! Text about agents and their results, for a model. Text of an agent is quoted in it as data, with its source.
 
 use git::CheckoutId;
 use protocol::{Activation, Evidence, ModelUse, TaskId, TaskOutcome};
@@ -8,49 +8,49 @@ use crate::compact::one_line;
 use crate::prompt;
 use crate::roster::{ActivationEnding, RosterEntry};
 
-/// Most pieces of evidence of one kind that are told.
+/// The most pieces of evidence of one kind that are listed.
 const MAX_LISTED: usize = 20;
 
-/// Most bytes of each, and of why a task failed.
+/// The most bytes of each, and of the reason why a task failed.
 const MAX_ITEM_BYTES: usize = 200;
 const MAX_REASON_BYTES: usize = 1_000;
 
-/// Room in an answer for what stands around a quote.
+/// Room in an answer for the text around a quote.
 pub(super) const QUOTE_MARGIN: usize = 512;
 
 /// A task's latest result.
 pub(super) fn latest_result(context: &SessionContext, task: TaskId) -> Option<String> {
-    quoted_result(context, task, RosterEntry::latest)
+    quoted_result(context, task, RosterEntry::latest_ending)
 }
 
 /// A task's first result, as the answer to the call that started it.
 pub(super) fn first_result(context: &SessionContext, task: TaskId) -> Option<String> {
-    quoted_result(context, task, RosterEntry::first)
+    quoted_result(context, task, RosterEntry::first_ending)
 }
 
 type EndingSelector = fn(&RosterEntry) -> Option<(Activation, &ActivationEnding)>;
 
 fn quoted_result(context: &SessionContext, task: TaskId, which: EndingSelector) -> Option<String> {
     let id = CheckoutId { session: context.session, task };
-    let words = context.task_trace(task);
+    let trace = context.task_trace(task);
     context.roster.with_task(task, |known| {
         let max = context.settings.tools.output.saturating_sub(QUOTE_MARGIN);
         let (activation, ending) = which(known)?;
-        Some(prompt::quote_within(&result_text(id, known, ending, words.result_of(activation)), max))
+        Some(prompt::quote_within(&result_text(id, known, ending, trace.result_of(activation)), max))
     })?
 }
 
-/// How one activation of a task ended, as mail for its parent; it is quoted where it is read.
+/// The result of one activation, as mail for the parent; the reader quotes it.
 pub(crate) fn activation_result(context: &SessionContext, task: TaskId, activation: Activation) -> Option<String> {
     let id = CheckoutId { session: context.session, task };
-    let words = context.task_trace(task);
+    let trace = context.task_trace(task);
     context.roster.with_task(task, |known| {
         let ending = known.endings.get(&activation)?;
-        Some(result_text(id, known, ending, words.result_of(activation)))
+        Some(result_text(id, known, ending, trace.result_of(activation)))
     })?
 }
 
-/// A message of another task; it is quoted where it is read.
+/// A message from another task; the reader quotes it.
 pub(crate) fn message_text(context: &SessionContext, from: TaskId, text: &str) -> String {
     format!("Message from {} ({from}):\n{text}", context.roster.path(from))
 }
@@ -62,7 +62,7 @@ fn result_text(
     (text, evidence): (&str, &[Evidence]),
 ) -> String {
     let detail = match &ending.outcome {
-        // On one line: nothing in it can be taken for what follows.
+        // On one line, so that nothing in it can be mistaken for what follows.
         TaskOutcome::Failed { kind, message } => format!(" ({kind:?}: {})", one_line(message, MAX_REASON_BYTES)),
         TaskOutcome::Completed
         | TaskOutcome::Cancelled { .. }
@@ -72,12 +72,12 @@ fn result_text(
     };
     let agent = &known.spec.agent;
     let head = format!("{} ({agent}, {}): {}{detail}", known.path, id.task, ending.outcome.as_str());
-    // What the runtime knows comes first: whatever stands after the agent's first word is the agent's.
-    let said = if text.is_empty() { "It said nothing.".to_owned() } else { format!("It said:\n{text}") };
-    [head, work_facts(id, known, ending, evidence), said].join("\n")
+    // The runtime's facts come first: everything after the agent's first word is the agent's.
+    let quoted = if text.is_empty() { "It said nothing.".to_owned() } else { format!("It said:\n{text}") };
+    [head, work_facts(id, known, ending, evidence), quoted].join("\n")
 }
 
-/// What the runtime knows of the work, whatever the agent says about it.
+/// What the runtime itself knows about the work, independent of the agent's report.
 fn work_facts(id: CheckoutId, known: &RosterEntry, ending: &ActivationEnding, evidence: &[Evidence]) -> String {
     let tally = ending.usage;
     let time = tally.began.map_or(0, |began| ending.at.0.saturating_sub(began.0));
@@ -110,7 +110,7 @@ fn work_facts(id: CheckoutId, known: &RosterEntry, ending: &ActivationEnding, ev
     lines.join("\n")
 }
 
-/// Where the work of an agent is that had a checkout of its own.
+/// Where to find the work of an agent that had its own checkout.
 fn work_location(id: CheckoutId, known: &RosterEntry) -> Option<String> {
     let path = known.checkout_path.as_deref()?;
     Some(match &known.sealed_commit {
@@ -118,11 +118,11 @@ fn work_location(id: CheckoutId, known: &RosterEntry) -> Option<String> {
             let short = commit.get(..12).unwrap_or(commit);
             format!("[its work is commit {short}, not in your files yet: `git merge {}` brings it in]", id.work_ref())
         }
-        None => format!("[its work was not kept as a commit; it is in {path}]"),
+        None => format!("[its work was not saved as a commit; it is in {path}]"),
     })
 }
 
-/// Says so if another model is asked than was asked for.
+/// A note if the effective model is not the requested one.
 fn model_replacement(model: &ModelUse) -> Option<String> {
     let (wanted, why) = (model.requested.as_deref()?, model.why.as_deref()?);
     Some(format!(

@@ -10,17 +10,17 @@ use super::{AgentSubagents, tool_error};
 use crate::agent::SessionContext;
 use crate::{definition, expectations};
 
-/// Most bytes of a description.
+/// The most bytes of a description.
 const MAX_DESCRIPTION_BYTES: usize = 200;
 
-/// Most characters of a name.
+/// The most characters of a name.
 const MAX_NAME_CHARS: usize = 40;
 
 impl AgentSubagents {
-    pub(super) async fn start_agent(&self, order: StartAgentRequest) -> Result<String, ToolError> {
+    pub(super) async fn start_agent(&self, request: StartAgentRequest) -> Result<String, ToolError> {
         let over = self.caller.waits.register(&self.caller.call);
         let child = match self.caller.phase().await.map_err(ToolError::broken)? {
-            // An owner that died started it; this one only waits.
+            // An earlier owner started the agent; this one only waits.
             Some(CallPhase::Waiting(wait)) => wait.on.first().copied(),
             Some(CallPhase::Waited { on, .. }) => return self.outcome(on.first().copied()).await,
             Some(
@@ -30,47 +30,47 @@ impl AgentSubagents {
                 | CallPhase::Decided(_)
                 | CallPhase::Answered,
             )
-            | None => match self.spawn(order).await? {
+            | None => match self.spawn(request).await? {
                 (child, TaskMode::Sync) => Some(child),
-                // The kernel has answered the call in the very step that started the agent.
+                // The kernel answered the call in the same step that started the agent.
                 (_child, TaskMode::Background) => return Ok(String::new()),
             },
         };
-        // Satisfied or promoted: the phase tells.
+        // Satisfied or promoted: see the phase.
         let _why = over.await;
         self.outcome(child).await
     }
 
-    async fn spawn(&self, order: StartAgentRequest) -> Result<(TaskId, TaskMode), ToolError> {
+    async fn spawn(&self, request: StartAgentRequest) -> Result<(TaskId, TaskMode), ToolError> {
         let settings = &self.context.settings;
-        let agent = self.choose_definition(&order.agent_type)?;
-        if let Some(expected) = &order.expects {
+        let agent = self.choose_definition(&request.agent_type)?;
+        if let Some(expected) = &request.expects {
             expectations::check(expected)
-                .map_err(|words| ToolError::refused(format!("`expects` cannot be used: {words}")))?;
+                .map_err(|why| ToolError::refused(format!("`expects` cannot be used: {why}")))?;
         }
-        let model = self.context.model_for(agent, order.model.as_deref())?;
-        let wanted = order.mode.unwrap_or(if agent.background { TaskMode::Background } else { TaskMode::Sync });
-        // Below the root nobody is told of what ends later.
+        let model = self.context.model_for(agent, request.model.as_deref())?;
+        let wanted = request.mode.unwrap_or(if agent.background { TaskMode::Background } else { TaskMode::Sync });
+        // Only the root receives results of background agents.
         let mode = if self.is_root() { wanted } else { TaskMode::Sync };
         let definition = definition::definition_of(agent).map_err(ToolError::refused)?;
         let spec = TaskSpec {
             parent: Some(self.caller_task()),
-            description: Clip::new(order.description.trim(), MAX_DESCRIPTION_BYTES).into_string(),
+            description: Clip::new(request.description.trim(), MAX_DESCRIPTION_BYTES).into_string(),
             mode,
             definition: Some(definition.id.clone()),
             model: Some(model),
-            effort: order.effort,
-            expects: order.expects,
-            ..self.context.task_spec(agent, &order.name)
+            effort: request.effort,
+            expects: request.expects,
+            ..self.context.task_spec(agent, &request.name)
         };
         let id = TaskId::new(settings.ids.uuid());
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
-        let spawn = TaskSpawn { id, spec, prompt: order.prompt, by, until: None, definition: Some(definition) };
+        let spawn = TaskSpawn { id, spec, prompt: request.prompt, by, until: None, definition: Some(definition) };
         self.caller.supervisor.submit(KernelInput::Spawn(spawn)).await.map_err(tool_error)?;
         Ok((id, mode))
     }
 
-    /// What the call is answered when its wait is over.
+    /// The answer of the call when its wait is over.
     async fn outcome(&self, child: Option<TaskId>) -> Result<String, ToolError> {
         let child = child.ok_or_else(|| ToolError::refused("the agent is gone"))?;
         let promoted = match self.caller.phase().await.map_err(ToolError::broken)? {
@@ -80,16 +80,16 @@ impl AgentSubagents {
         let path = self.context.roster.path(child);
         if promoted {
             return Ok(format!(
-                "The user sent {path} ({child}) to the background. Go on with other work: its result reaches you by itself."
+                "The user sent {path} ({child}) to the background. Do other work meanwhile: its result arrives as a message."
             ));
         }
-        Ok(first_result(&self.context, child).unwrap_or_else(|| format!("{path} ended without a word")))
+        Ok(first_result(&self.context, child).unwrap_or_else(|| format!("{path} ended without a result")))
     }
 }
 
 impl SessionContext {
-    /// A task that an agent of this definition performs, as far as its definition says.
-    pub(crate) fn task_spec(&self, agent: &AgentSpec, called: &str) -> TaskSpec {
+    /// The spec of a task for an agent of this definition, as far as the definition determines it.
+    pub(crate) fn task_spec(&self, agent: &AgentSpec, name: &str) -> TaskSpec {
         TaskSpec {
             on_complete: if self.settings.features.multi_turn {
                 CompletionPolicy::Idle
@@ -99,11 +99,11 @@ impl SessionContext {
             max_turns: agent.max_turns,
             budget: agent.budget,
             isolation: agent.isolation.clone(),
-            ..TaskSpec::new(TaskType::Agent, agent.name.as_str(), path_name(called))
+            ..TaskSpec::new(TaskType::Agent, agent.name.as_str(), path_name(name))
         }
     }
 
-    /// The task that a person starts an agent for, in the background.
+    /// A background agent started by the user.
     pub(crate) fn user_spawn(&self, wanted: StartAgentParams) -> Result<TaskSpawn, ToolError> {
         let StartAgentParams { agent: kind, prompt, name, description, model } = wanted;
         let catalog = &self.settings.catalog;
@@ -129,7 +129,7 @@ impl SessionContext {
     }
 }
 
-/// A name as paths can hold it.
+/// Converts a name to one that paths can contain.
 fn path_name(given: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = given.trim().chars().map(plain).take(MAX_NAME_CHARS).collect();

@@ -1,4 +1,4 @@
-//! Waits for agents and background commands. No model is asked meanwhile, and the slot is free.
+//! Waits for agents and background commands, without model requests and without a slot meanwhile.
 
 use kernel::Kernel;
 use protocol::TaskId;
@@ -8,19 +8,19 @@ use super::{AgentSubagents, tool_error};
 use crate::prompt;
 
 impl AgentSubagents {
-    pub(super) async fn wait_for(&self, order: WaitRequest) -> Result<String, ToolError> {
-        let on = if order.on.is_empty() { self.busy_children().await? } else { self.find_named(&order.on)? };
+    pub(super) async fn wait_for(&self, request: WaitRequest) -> Result<String, ToolError> {
+        let on = if request.on.is_empty() { self.busy_children().await? } else { self.find_named(&request.on)? };
         if on.is_empty() {
-            return Ok("nothing is under way".into());
+            return Ok("nothing is running".into());
         }
-        let until = order.time.map(|time| self.context.settings.clock.now().plus(time));
-        self.caller.wait(on.clone(), order.mode, until).await.map_err(tool_error)?;
+        let until = request.time.map(|time| self.context.settings.clock.now().plus(time));
+        self.caller.wait(on.clone(), request.mode, until).await.map_err(tool_error)?;
         let mut lines = Vec::new();
         for task in on {
             lines.push(format!("{}: {}", self.context.roster.path(task), self.state(task).await?));
         }
         let lines = prompt::quote(&lines.join("\n"));
-        Ok(format!("{lines}\nResults of background work come as messages of their own."))
+        Ok(format!("{lines}\nResults of background work arrive as separate messages."))
     }
 
     fn find_named(&self, names: &[String]) -> Result<Vec<TaskId>, ToolError> {
@@ -29,10 +29,10 @@ impl AgentSubagents {
 
     async fn busy_children(&self) -> Result<Vec<TaskId>, ToolError> {
         let own = self.caller_task();
-        let look = move |kernel: &Kernel| {
+        let query = move |kernel: &Kernel| {
             let children = kernel.task(own).into_iter().flat_map(|task| &task.children);
             children.filter(|id| kernel.task(**id).is_some_and(|task| task.phase.is_busy())).copied().collect()
         };
-        self.caller.supervisor.query(look).await.map_err(ToolError::broken)
+        self.caller.supervisor.query(query).await.map_err(ToolError::broken)
     }
 }

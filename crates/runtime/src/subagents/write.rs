@@ -1,4 +1,4 @@
-//! Sends messages, with a receipt for each reader.
+//! Sends messages, with a receipt for each recipient.
 
 use std::collections::BTreeSet;
 
@@ -10,34 +10,34 @@ use super::AgentSubagents;
 use crate::supervisor::InputRejection;
 
 impl AgentSubagents {
-    pub(super) async fn write_agents(&self, order: MessageAgentsRequest) -> Result<String, ToolError> {
-        if order.message.trim().is_empty() {
+    pub(super) async fn message_agents(&self, request: MessageAgentsRequest) -> Result<String, ToolError> {
+        if request.message.trim().is_empty() {
             return Err(ToolError::refused("`message` is empty"));
         }
-        let readers = match &order.to {
+        let recipients = match &request.to {
             MessageRecipients::Named(names) => {
                 names.iter().map(|name| self.find_near(name)).collect::<Result<Vec<_>, _>>()?
             }
             MessageRecipients::Siblings => self.siblings(),
             MessageRecipients::Children => self.children(),
         };
-        if readers.is_empty() {
-            return Err(ToolError::refused("there is nobody to write to; list_agents shows who there is"));
+        if recipients.is_empty() {
+            return Err(ToolError::refused("there are no recipients; `list_agents` lists the agents"));
         }
-        let (mut receipts, mut told) = (Vec::new(), BTreeSet::new());
-        // Whoever is named twice reads it once.
-        for reader in readers.into_iter().filter(|reader| told.insert(*reader)) {
-            receipts.push(self.send(reader, &order).await?);
+        let (mut receipts, mut seen) = (Vec::new(), BTreeSet::new());
+        // A recipient that is named twice gets the message once.
+        for recipient in recipients.into_iter().filter(|recipient| seen.insert(*recipient)) {
+            receipts.push(self.send(recipient, &request).await?);
         }
         Ok(receipts.join("\n"))
     }
 
-    /// Sends one message; what became of it is told, whether or not it was taken.
-    async fn send(&self, to: TaskId, order: &MessageAgentsRequest) -> Result<String, ToolError> {
+    /// Sends one message; returns a receipt, accepted or not.
+    async fn send(&self, to: TaskId, request: &MessageAgentsRequest) -> Result<String, ToolError> {
         let path = self.context.roster.path(to);
         let from = Principal::Task { id: self.caller_task() };
-        let letter = NewMail { to, from, delivery: order.delivery, body: MailBody::text(order.message.clone()) };
-        match self.caller.supervisor.submit(KernelInput::Send(letter)).await {
+        let mail = NewMail { to, from, delivery: request.delivery, body: MailBody::text(request.message.clone()) };
+        match self.caller.supervisor.submit(KernelInput::Send(mail)).await {
             Ok(receipt) => {
                 let mail = receipt.mail.map(|mail| mail.to_string()).unwrap_or_default();
                 Ok(format!("{path}: accepted as {mail}, now {}", self.state(to).await?))

@@ -20,14 +20,14 @@ use crate::redact::Redactor;
 use crate::roster::Roster;
 use crate::session::SessionStatus;
 
-/// How long the supervisor sleeps at most before it looks at the clock again: a machine that slept, or whose
-/// clock jumped, is noticed within this time.
-const LOOK_UP: Duration = Duration::from_secs(1);
+/// The longest sleep before the supervisor checks the clock again, so that it soon notices a machine that slept or a
+/// clock that jumped.
+const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Most inputs gathered for one commit.
-const GATHER: usize = 256;
+/// The most inputs gathered for one commit.
+const MAX_BATCH_INPUTS: usize = 256;
 
-/// What the supervisor is made of.
+/// The parts that the supervisor is built from.
 pub(crate) struct SupervisorParts {
     pub(crate) session: SessionId,
     pub(crate) kernel: Kernel,
@@ -40,12 +40,14 @@ pub(crate) struct SupervisorParts {
     pub(crate) roster: Arc<Roster>,
 }
 
-/// What others watch.
+/// Values that other parts of the runtime watch.
 pub(super) struct SupervisorSignals {
     pub(super) status: watch::Sender<SessionStatus>,
-    pub(super) settle: watch::Sender<u64>,
+    /// How many model requests have been settled.
+    pub(super) settled_requests: watch::Sender<u64>,
 }
 
+/// The state of the supervisor's loop.
 pub(super) struct Actor {
     session: SessionId,
     clock: Arc<dyn Clock>,
@@ -53,61 +55,62 @@ pub(super) struct Actor {
     redactor: Redactor,
     grants: Arc<Grants>,
     roster: Arc<Roster>,
-    perform: Arc<dyn ActivationRunner>,
+    runner: Arc<dyn ActivationRunner>,
     supervisor: Supervisor,
     signals: SupervisorSignals,
     writer: Arc<SessionWriter>,
-    /// What is durable.
+    /// The committed state.
     durable: Kernel,
-    /// What is durable with everything decided since.
+    /// The committed state plus everything decided since.
     draft: Kernel,
     last_seq: u64,
-    /// Decided, and not yet given to the writer.
+    /// Decided inputs that the writer does not have yet.
     decided: Vec<DecidedInput>,
-    /// Given to the writer.
+    /// The commit in progress.
     committing: Option<PendingCommit>,
+    /// The error that paused the session, if one did.
     paused: Option<Arc<StoreError>>,
     handles: BTreeMap<TaskId, RunHandle>,
     runs: JoinSet<()>,
     run_of: HashMap<Id, RunId>,
-    /// The kernel's alarm.
+    /// The kernel's next alarm.
     alarm_time: Option<AlarmTime>,
 }
 
-/// A moment of the clock, and how far away it was when it was set: a clock that is set back afterwards does not put
-/// it off.
+/// The time of an alarm, also as a duration since it was set, so that setting the clock back does not delay the alarm.
 #[derive(Debug, Clone, Copy)]
 struct AlarmTime {
     at: Timestamp,
-    set: Instant,
-    after: Duration,
+    set_at: Instant,
+    delay: Duration,
 }
 
 impl AlarmTime {
     fn new(at: Timestamp, now: Timestamp) -> AlarmTime {
-        AlarmTime { at, set: Instant::now(), after: at.since(now) }
+        AlarmTime { at, set_at: Instant::now(), delay: at.since(now) }
     }
 
-    fn left(self) -> Duration {
-        self.after.saturating_sub(self.set.elapsed())
+    fn remaining(self) -> Duration {
+        self.delay.saturating_sub(self.set_at.elapsed())
     }
 
-    fn is_over(self) -> bool {
-        self.left().is_zero()
+    fn is_due(self) -> bool {
+        self.remaining().is_zero()
     }
 }
 
-/// One decided input: what it leads to, and who waits to hear of it.
+/// One decided input: its effects, and the reply channel of its submitter.
 struct DecidedInput {
     effects: Vec<KernelEffect>,
+    /// The command of another process that the input executes.
     command: Option<i64>,
     reply: Option<ReplySender>,
     verdict: Result<(), InputRejection>,
 }
 
 impl DecidedInput {
-    /// What whoever left a command reads in the session's file.
-    fn fate(&self) -> CommandOutcome {
+    /// The outcome to store in the session's file, for the process that sent the command.
+    fn command_outcome(&self) -> CommandOutcome {
         match &self.verdict {
             Ok(()) => CommandOutcome::Applied { mail: Receipt::of(&self.effects).mail },
             Err(rejected) => CommandOutcome::Refused { kind: rejected.kind(), message: rejected.to_string() },
@@ -116,11 +119,11 @@ impl DecidedInput {
 }
 
 struct PendingCommit {
-    steps: Vec<DecidedInput>,
+    inputs: Vec<DecidedInput>,
     done: tools::BoxFuture<'static, Result<CommitReceipt, StoreError>>,
 }
 
-/// What the loop wakes up for.
+/// Why the loop wakes up.
 enum WakeReason {
     Message(Option<SupervisorMessage>),
     Committed(Result<CommitReceipt, StoreError>),
@@ -133,7 +136,7 @@ impl Actor {
         parts: SupervisorParts,
         perform: Arc<dyn ActivationRunner>,
         supervisor: Supervisor,
-        signs: SupervisorSignals,
+        signals: SupervisorSignals,
     ) -> Actor {
         let SupervisorParts { session, kernel, last_seq, writer, clock, bus, redactor, grants, roster } = parts;
         Actor {
@@ -143,9 +146,9 @@ impl Actor {
             redactor,
             grants,
             roster,
-            perform,
+            runner: perform,
             supervisor,
-            signals: signs,
+            signals,
             writer: Arc::new(writer),
             draft: kernel.clone(),
             durable: kernel,
@@ -163,10 +166,10 @@ impl Actor {
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<SupervisorMessage>) -> Option<SessionWriter> {
         let mut leaving = false;
         while !leaving || self.committing.is_some() {
-            match self.wake(&mut messages).await {
+            match self.next_wake(&mut messages).await {
                 WakeReason::Message(Some(message)) => {
                     leaving |= self.handle_message(message);
-                    for _ in 1..GATHER {
+                    for _ in 1..MAX_BATCH_INPUTS {
                         let Ok(message) = messages.try_recv() else { break };
                         leaving |= self.handle_message(message);
                     }
@@ -179,11 +182,11 @@ impl Actor {
             self.commit();
         }
         self.runs.shutdown().await;
-        drop((self.perform, self.supervisor));
+        drop((self.runner, self.supervisor));
         Arc::into_inner(self.writer)
     }
 
-    async fn wake(&mut self, messages: &mut mpsc::Receiver<SupervisorMessage>) -> WakeReason {
+    async fn next_wake(&mut self, messages: &mut mpsc::Receiver<SupervisorMessage>) -> WakeReason {
         let alarm = self.alarm();
         let committing = self.committing.as_mut();
         tokio::select! {
@@ -195,7 +198,7 @@ impl Actor {
         }
     }
 
-    /// Sleeps until the kernel's alarm is due, looking at the clock often enough to notice that it jumped ahead.
+    /// Sleeps until the kernel's alarm is due, checking the clock often enough to notice that it jumped ahead.
     fn alarm(&mut self) -> impl Future<Output = ()> + use<> {
         let at = self.draft.next_alarm().filter(|_| self.paused.is_none());
         if self.alarm_time.map(|due| due.at) != at {
@@ -205,36 +208,36 @@ impl Actor {
         async move {
             let Some(due) = due else { return std::future::pending().await };
             loop {
-                let left = due.at.since(clock.now()).min(due.left());
+                let left = due.at.since(clock.now()).min(due.remaining());
                 if left.is_zero() {
                     return;
                 }
-                tokio::time::sleep(left.min(LOOK_UP)).await;
+                tokio::time::sleep(left.min(CLOCK_CHECK_INTERVAL)).await;
             }
         }
     }
 
-    /// Takes a message; tells whether it is time to leave.
+    /// Handles a message; returns whether the loop must end.
     fn handle_message(&mut self, message: SupervisorMessage) -> bool {
         match message {
-            SupervisorMessage::Input(given) => self.decide(*given),
-            SupervisorMessage::Query(look) => look(&self.durable),
+            SupervisorMessage::Input(submitted) => self.decide(*submitted),
+            SupervisorMessage::Query(query) => query(&self.durable),
             SupervisorMessage::Refuse { command, rejected, reply } => match &self.paused {
                 Some(reason) => send_reply(Some(reply), Err(InputRejection::Paused(Arc::clone(reason)))),
                 None => self.reject(rejected, Some(command), Some(reply)),
             },
-            SupervisorMessage::Leave => return true,
+            SupervisorMessage::Shutdown => return true,
         }
         false
     }
 
-    fn decide(&mut self, given: SubmittedInput) {
-        let SubmittedInput { mut input, command, reply } = given;
+    fn decide(&mut self, submitted: SubmittedInput) {
+        let SubmittedInput { mut input, command, reply } = submitted;
         self.redactor.redact_input(&mut input);
         if let Some(reason) = &self.paused {
             return send_reply(reply, Err(InputRejection::Paused(Arc::clone(reason))));
         }
-        if let Err(error) = grants::check(&input) {
+        if let Err(error) = grants::check_granted_rules(&input) {
             return self.reject(InputRejection::Rule(error), command, reply);
         }
         if may_end_requests(&input) {
@@ -246,7 +249,7 @@ impl Actor {
                 self.decided.push(DecidedInput { effects, command, reply, verdict: Ok(()) });
             }
             Err(kernel::InputRefusal::InvalidEvent(defect)) => {
-                tracing::error!(%defect, "the kernel contradicted itself");
+                tracing::error!(%defect, "the kernel decided an invalid event");
                 self.redraft();
                 send_reply(reply, Err(kernel::InputRefusal::InvalidEvent(defect).into()));
             }
@@ -254,26 +257,26 @@ impl Actor {
         }
     }
 
-    /// Tells the draft how much of each answer has arrived, so that a request that is broken off costs no more.
+    /// Updates the draft with how much of each answer has arrived, so that an aborted request costs no more than that.
     fn record_streamed(&mut self) {
         let now = self.now();
         for handle in self.handles.values() {
             let (run, output) = (handle.run, handle.streamed());
-            // A run that asks nothing has nothing to note.
-            let _not_asking = self.draft.apply(now, KernelInput::Streamed { run, output });
+            // The kernel refuses this for a run without a request.
+            let _refused = self.draft.apply(now, KernelInput::Streamed { run, output });
         }
     }
 
-    /// The time. It does not go back while a deadline is due, whatever becomes of the clock.
+    /// The current time. It is never before an alarm that is due, even if the clock was set back.
     fn now(&self) -> Timestamp {
-        self.alarm_time.filter(|due| due.is_over()).map_or(Timestamp(0), |due| due.at).max(self.clock.now())
+        self.alarm_time.filter(|due| due.is_due()).map_or(Timestamp(0), |due| due.at).max(self.clock.now())
     }
 
-    /// Puts what a run said last where others end it, who know no words.
+    /// If the kernel ended a run, fills in the run's latest text, which the kernel does not know.
     fn fill_latest_text(&self, effect: &mut KernelEffect) {
         let KernelEffect::Record(LogEntry { task, event, .. }) = effect else { return };
         let Event::ActivationEnded { outcome, text, .. } = event else { return };
-        let by_others = match outcome {
+        let ended_by_kernel = match outcome {
             protocol::TaskOutcome::Cancelled { .. } => true,
             protocol::TaskOutcome::Failed { kind, .. } => *kind == FailKind::Stalled,
             protocol::TaskOutcome::Completed
@@ -281,15 +284,15 @@ impl Actor {
             | protocol::TaskOutcome::BudgetExhausted
             | protocol::TaskOutcome::Lost => false,
         };
-        if by_others && text.is_empty() {
-            // Nobody runs a task that is parked, or whose owner has changed.
+        if ended_by_kernel && text.is_empty() {
+            // A task that is parked, or whose owner has changed, has no run.
             *text = self.handles.get(task).map_or_else(|| self.roster.latest_text(*task), RunHandle::latest_text);
             self.redactor.redact_truncated(text);
         }
     }
 
-    /// Says no. A command that cannot be carried out is done with, too: whoever gave it hears so when that is durable,
-    /// and does not find it waiting again.
+    /// Rejects an input. The rejection of a command is committed before the reply, so that the command does not stay
+    /// pending.
     fn reject(&mut self, rejected: InputRejection, command: Option<i64>, reply: Option<ReplySender>) {
         match command {
             Some(_) => self.decided.push(DecidedInput { effects: Vec::new(), command, reply, verdict: Err(rejected) }),
@@ -297,67 +300,68 @@ impl Actor {
         }
     }
 
-    /// Makes the draft anew from what is durable and what was decided since.
+    /// Rebuilds the draft from the committed state and the decided inputs.
     fn redraft(&mut self) {
         self.draft = self.durable.clone();
-        let committing = self.committing.iter().flat_map(|committing| &committing.steps);
-        for entry in committing.chain(&self.decided).flat_map(|step| &step.effects).filter_map(recorded_entry) {
+        let committing = self.committing.iter().flat_map(|committing| &committing.inputs);
+        for entry in committing.chain(&self.decided).flat_map(|input| &input.effects).filter_map(recorded_entry) {
             if let Err(defect) = self.draft.evolve(entry) {
                 tracing::error!(%defect, "a decided event contradicts the state");
             }
         }
     }
 
-    /// Gives what is decided to the writer, unless it has its hands full.
+    /// Passes the decided inputs to the writer, unless a commit is in progress.
     fn commit(&mut self) {
         if self.committing.is_some() || self.decided.is_empty() {
             return;
         }
-        let steps = std::mem::take(&mut self.decided);
+        let inputs = std::mem::take(&mut self.decided);
         let entries: Vec<LogEntry> =
-            steps.iter().flat_map(|step| &step.effects).filter_map(recorded_entry).cloned().collect();
-        let applied_commands: Vec<_> = steps.iter().filter_map(|step| Some((step.command?, step.fate()))).collect();
+            inputs.iter().flat_map(|input| &input.effects).filter_map(recorded_entry).cloned().collect();
+        let applied_commands: Vec<_> =
+            inputs.iter().filter_map(|input| Some((input.command?, input.command_outcome()))).collect();
         if entries.is_empty() && applied_commands.is_empty() {
-            return self.perform_all(steps);
+            return self.perform_all(inputs);
         }
         let writer = Arc::clone(&self.writer);
         let done = Box::pin(async move { writer.commit(WriteBatch { entries, applied_commands }).await });
-        self.committing = Some(PendingCommit { steps, done });
+        self.committing = Some(PendingCommit { inputs, done });
     }
 
     fn committed(&mut self, result: Result<CommitReceipt, StoreError>) {
-        let Some(PendingCommit { steps, .. }) = self.committing.take() else { return };
+        let Some(PendingCommit { inputs, .. }) = self.committing.take() else { return };
         match result {
-            Ok(_receipt) => self.perform_all(steps),
-            Err(error) => self.pause(error, steps),
+            Ok(_receipt) => self.perform_all(inputs),
+            Err(error) => self.pause(error, inputs),
         }
     }
 
-    fn perform_all(&mut self, steps: Vec<DecidedInput>) {
-        let mut answers = Vec::with_capacity(steps.len());
-        for step in steps {
-            let receipt = Receipt::of(&step.effects);
-            for effect in step.effects {
-                self.perform(effect);
+    fn perform_all(&mut self, inputs: Vec<DecidedInput>) {
+        let mut replies = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let receipt = Receipt::of(&input.effects);
+            for effect in input.effects {
+                self.perform_effect(effect);
             }
-            answers.extend(step.reply.map(|reply| (reply, step.verdict.map(|()| receipt))));
+            replies.extend(input.reply.map(|reply| (reply, input.verdict.map(|()| receipt))));
         }
-        // Whoever hears that an input was taken finds it in the status, on whichever thread that is.
-        self.show_status();
-        for (reply, verdict) in answers {
+        // Update the status before sending replies: a caller that has its reply must find its input in the status.
+        self.publish_status();
+        for (reply, verdict) in replies {
             send_reply(Some(reply), verdict);
         }
     }
 
-    fn perform(&mut self, effect: KernelEffect) {
+    fn perform_effect(&mut self, effect: KernelEffect) {
         match effect {
             KernelEffect::Record(entry) => self.publish(entry),
             KernelEffect::Start(run) => self.start(run),
-            KernelEffect::MayProceed(run) => self.send_to_run(run, RunMessage::Go),
+            KernelEffect::MayProceed(run) => self.send_to_run(run, RunMessage::SlotRegained),
             KernelEffect::WaitOver { run, call, .. } | KernelEffect::AskOver { run, call } => {
                 self.send_to_run(run, RunMessage::WaitOver(call))
             }
-            // The events before it tell the run what is dropped.
+            // The run has learnt from earlier events which work to drop.
             KernelEffect::Stop { run, how } => {
                 if let Some(handle) = self.handles.get(&run.task).filter(|handle| handle.run == run) {
                     handle.stop(how);
@@ -372,10 +376,10 @@ impl Actor {
             tracing::error!(%defect, seq = self.last_seq, "a durable event contradicts the state");
         }
         self.draft.share_task(entry.task, &self.durable);
-        self.grants.read(&entry.event);
-        self.roster.read(&entry);
+        self.grants.apply_event(&entry.event);
+        self.roster.apply_event(&entry);
         if matches!(entry.event, Event::TurnAnswered { .. } | Event::TurnFailed { .. }) {
-            self.signals.settle.send_modify(|settled| *settled += 1);
+            self.signals.settled_requests.send_modify(|settled| *settled += 1);
         }
         let envelope = Arc::new(Envelope { v: Envelope::VERSION, seq: self.last_seq, session: self.session, entry });
         if let Some(handle) = self.handles.get(&envelope.entry.task) {
@@ -390,19 +394,19 @@ impl Actor {
         if let Some(old) = self.handles.insert(run.task, handle) {
             old.stop(protocol::CancelMode::Abort);
         }
-        let handle = self.runs.spawn(self.perform.perform(link, kind));
+        let handle = self.runs.spawn(self.runner.run(link, kind));
         self.run_of.insert(handle.id(), run);
     }
 
-    fn send_to_run(&self, run: RunId, told: RunMessage) {
+    fn send_to_run(&self, run: RunId, message: RunMessage) {
         if let Some(handle) = self.handles.get(&run.task).filter(|handle| handle.run == run) {
-            handle.send(told);
+            handle.send(message);
         }
     }
 
-    /// A run has left. If it should not have, its task failed: nothing may stay `running` with nobody at work.
+    /// Handles the end of a run. If it did not end its task, the task fails: no task may stay `running` without a run.
     fn run_ended(&mut self, ended: Result<(Id, ()), JoinError>) {
-        let (id, fault) = match ended {
+        let (id, panic_message) = match ended {
             Ok((id, ())) => (id, None),
             Err(error) => (error.id(), error.is_panic().then(|| error.to_string())),
         };
@@ -410,12 +414,12 @@ impl Actor {
         if self.handles.get(&run.task).is_some_and(|handle| handle.run == run) {
             self.handles.remove(&run.task);
         }
-        let current = self.draft.task(run.task).is_some_and(|task| task.is_running() && task.run_id() == run);
-        if current {
-            let message = fault.unwrap_or_else(|| "the run ended without a result".into());
+        let is_current = self.draft.task(run.task).is_some_and(|task| task.is_running() && task.run_id() == run);
+        if is_current {
+            let message = panic_message.unwrap_or_else(|| "the run ended without a result".into());
             tracing::error!(%run, message, "a run ended early");
             let ending = RunEnding::Failed { kind: FailKind::Internal, message };
-            // Mail that is not heard would wake the task again, for the same end.
+            // Deliver unread mail first: otherwise it would wake the task again, which would end in the same way.
             self.decide(SubmittedInput::internal(KernelInput::Report(
                 run,
                 RunUpdate::Boundary(BoundaryPoint::Between),
@@ -427,22 +431,22 @@ impl Actor {
         }
     }
 
-    /// What was decided cannot be made durable: forget it, stop everything, and say so.
-    fn pause(&mut self, error: StoreError, steps: Vec<DecidedInput>) {
+    /// Pauses the session after a failed commit: drops the decided inputs and stops all runs.
+    fn pause(&mut self, error: StoreError, inputs: Vec<DecidedInput>) {
         tracing::error!(%error, "a commit failed; the session is paused");
         let reason = Arc::new(error);
         self.paused = Some(Arc::clone(&reason));
         self.draft = self.durable.clone();
-        // Before the answers: whoever gives up for one of them finds the reason here.
-        self.show_status();
-        for step in steps.into_iter().chain(std::mem::take(&mut self.decided)) {
-            send_reply(step.reply, Err(InputRejection::Paused(Arc::clone(&reason))));
+        // Update the status before sending replies: a caller that gives up must find the reason in the status.
+        self.publish_status();
+        for input in inputs.into_iter().chain(std::mem::take(&mut self.decided)) {
+            send_reply(input.reply, Err(InputRejection::Paused(Arc::clone(&reason))));
         }
         self.handles.clear();
         self.runs.abort_all();
     }
 
-    fn show_status(&self) {
+    fn publish_status(&self) {
         let root = self.durable.root().and_then(|id| self.durable.task(id));
         let status = SessionStatus {
             seq: self.last_seq,
@@ -455,7 +459,7 @@ impl Actor {
             paused: self.paused.clone(),
         };
         self.signals.status.send_if_modified(|shown| {
-            let changed = status.is_news_after(shown);
+            let changed = status.must_notify_after(shown);
             *shown = status;
             changed
         });
@@ -463,7 +467,7 @@ impl Actor {
 }
 
 impl SubmittedInput {
-    /// An input of the supervisor's own.
+    /// An input of the supervisor itself.
     fn internal(input: KernelInput) -> SubmittedInput {
         SubmittedInput { input, command: None, reply: None }
     }
@@ -488,7 +492,7 @@ fn recorded_entry(effect: &KernelEffect) -> Option<&LogEntry> {
     }
 }
 
-/// The end of the commit under way; never, when there is none.
+/// Waits for the commit in progress; forever if there is none.
 async fn commit_done(committing: Option<&mut PendingCommit>) -> Result<CommitReceipt, StoreError> {
     match committing {
         Some(committing) => committing.done.as_mut().await,
@@ -496,7 +500,7 @@ async fn commit_done(committing: Option<&mut PendingCommit>) -> Result<CommitRec
     }
 }
 
-/// Answers whoever waits; one that has gone needs no answer.
+/// Sends the reply, if the caller still waits for it.
 fn send_reply(reply: Option<ReplySender>, result: Result<Receipt, InputRejection>) {
     if let Some(reply) = reply {
         let _gone = reply.send(result);

@@ -1,4 +1,4 @@
-//! What binds a run to its supervisor.
+//! The channel between a run and its supervisor.
 
 use std::sync::Arc;
 
@@ -10,110 +10,110 @@ use tools::Heartbeat;
 use super::Supervisor;
 use crate::watchdog::{LatestText, StreamedTokens, is_sign_of_life};
 
-/// What a run is told.
+/// A message to a run.
 #[derive(Debug)]
 pub(crate) enum RunMessage {
-    /// An event of its task is durable.
+    /// An event of its task was committed.
     Event(Arc<Envelope>),
     /// It has a slot again.
-    Go,
-    /// A call's wait is over, for tasks or for a person.
+    SlotRegained,
+    /// A call's wait for tasks or for the user is over.
     WaitOver(CallId),
     /// Take one last turn.
     WrapUp,
 }
 
-/// The run's end of the binding.
+/// The run's end of the channel.
 #[derive(Debug)]
 pub(crate) struct RunLink {
     pub(crate) run: RunId,
     pub(crate) supervisor: Supervisor,
     messages: mpsc::UnboundedReceiver<RunMessage>,
-    /// Whether it was told that it has a slot again, since it last waited for one.
+    /// Whether a `Go` arrived since the last [`RunLink::take_slot`].
     has_slot: bool,
     /// Cancelled when the run must end at once.
     pub(crate) stop: CancellationToken,
-    /// Its signs of life.
-    pub(crate) pulse: Heartbeat,
-    /// What it said last.
+    /// Shows the watchdog that the run is alive.
+    pub(crate) heartbeat: Heartbeat,
+    /// The latest text of the run.
     pub(crate) latest_text: LatestText,
-    /// How much of the answer under way has arrived.
+    /// The tokens of the current answer that have arrived.
     pub(crate) streamed: StreamedTokens,
 }
 
 impl RunLink {
-    /// The next thing that it is told; nothing when there is nobody any more to tell it.
+    /// Waits for the next message; returns nothing when the supervisor is gone.
     pub(crate) async fn next_message(&mut self) -> Option<RunMessage> {
-        let told = self.messages.recv().await?;
-        Some(self.note(told))
+        let message = self.messages.recv().await?;
+        Some(self.record_slot(message))
     }
 
-    /// What it was told and has not heard yet.
+    /// Returns the next message that has arrived.
     pub(crate) fn try_next_message(&mut self) -> Option<RunMessage> {
-        let told = self.messages.try_recv().ok()?;
-        Some(self.note(told))
+        let message = self.messages.try_recv().ok()?;
+        Some(self.record_slot(message))
     }
 
-    /// Whether it was told of a slot since the last question. The word may come before anybody waits for it, and is not
-    /// said twice.
+    /// Whether the run was given a slot since the last call. `Go` may arrive before the run waits for it, and is not
+    /// repeated.
     pub(crate) fn take_slot(&mut self) -> bool {
         std::mem::take(&mut self.has_slot)
     }
 
-    fn note(&mut self, told: RunMessage) -> RunMessage {
-        self.has_slot |= matches!(told, RunMessage::Go);
-        told
+    fn record_slot(&mut self, message: RunMessage) -> RunMessage {
+        self.has_slot |= matches!(message, RunMessage::SlotRegained);
+        message
     }
 }
 
-/// The supervisor's end.
+/// The supervisor's end of the channel.
 #[derive(Debug)]
 pub(super) struct RunHandle {
     pub(super) run: RunId,
     messages: mpsc::UnboundedSender<RunMessage>,
     stop: CancellationToken,
-    pulse: Heartbeat,
+    heartbeat: Heartbeat,
     latest_text: LatestText,
     streamed: StreamedTokens,
 }
 
 impl RunHandle {
     pub(super) fn new(run: RunId, supervisor: Supervisor) -> (RunHandle, RunLink) {
-        let (tell, told) = mpsc::unbounded_channel();
+        let (sender, receiver) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        let (pulse, words, streamed) = (Heartbeat::default(), LatestText::default(), StreamedTokens::default());
+        let (pulse, latest_text, streamed) = (Heartbeat::default(), LatestText::default(), StreamedTokens::default());
         let link = RunLink {
             run,
             supervisor,
-            messages: told,
+            messages: receiver,
             has_slot: false,
             stop: stop.clone(),
-            pulse: pulse.clone(),
-            latest_text: words.clone(),
+            heartbeat: pulse.clone(),
+            latest_text: latest_text.clone(),
             streamed: streamed.clone(),
         };
-        (RunHandle { run, messages: tell, stop, pulse, latest_text: words, streamed }, link)
+        (RunHandle { run, messages: sender, stop, heartbeat: pulse, latest_text, streamed }, link)
     }
 
-    /// Tells the run; one that has just ended needs no word.
-    pub(super) fn send(&self, told: RunMessage) {
-        let _ended = self.messages.send(told);
+    /// Sends a message to the run, which may have just ended.
+    pub(super) fn send(&self, message: RunMessage) {
+        let _ended = self.messages.send(message);
     }
 
-    /// Tells the run of an event of its task.
+    /// Sends the run an event of its task.
     pub(super) fn send_event(&self, envelope: Arc<Envelope>) {
         if is_sign_of_life(&envelope.entry.event) {
-            self.pulse.beat();
+            self.heartbeat.beat();
         }
         self.send(RunMessage::Event(envelope));
     }
 
-    /// What the run said last.
+    /// The latest text of the run.
     pub(super) fn latest_text(&self) -> String {
         self.latest_text.text()
     }
 
-    /// How much of the answer under way has arrived.
+    /// The tokens of the current answer that have arrived.
     pub(super) fn streamed(&self) -> u32 {
         self.streamed.tokens()
     }

@@ -1,7 +1,7 @@
 //! The supervisor: the one place where a session's task state changes.
 //!
-//! Inputs are decided on a draft of the state as they come, gathered while a commit is under way, and committed
-//! together. Only after the commit is the durable state moved on, the events published, and the rest performed.
+//! It decides inputs on a draft of the state as they arrive, gathers them while a commit is under way, and commits them
+//! together. Only after the commit does it update the durable state, publish the events and perform the other effects.
 
 mod actor;
 mod link;
@@ -21,39 +21,39 @@ pub use rejection::InputRejection;
 
 use crate::session::SessionStatus;
 
-/// How many inputs may wait to be decided.
-const WAITING: usize = 1024;
+/// How many inputs may wait for a decision.
+const INBOX_CAPACITY: usize = 1024;
 
 /// Runs an activation to its end.
 pub(crate) trait ActivationRunner: Send + Sync {
     /// Performs the activation that the link belongs to.
-    fn perform(&self, link: RunLink, kind: protocol::TaskType) -> tools::BoxFuture<'static, ()>;
+    fn run(&self, link: RunLink, kind: protocol::TaskType) -> tools::BoxFuture<'static, ()>;
 }
 
-/// A way to give the supervisor inputs.
+/// A handle to submit inputs to the supervisor.
 #[derive(Debug, Clone)]
 pub(crate) struct Supervisor {
     inbox: mpsc::Sender<SupervisorMessage>,
-    /// How many questions were settled: what was set aside for them is free again.
+    /// The number of settled model requests, whose reservations are free again.
     settled: watch::Receiver<u64>,
 }
 
 enum SupervisorMessage {
     Input(Box<SubmittedInput>),
     Query(Box<dyn FnOnce(&Kernel) + Send>),
-    /// A command that is not carried out, though nothing is decided about it.
+    /// A command that is refused without a decision of the kernel.
     Refuse {
         command: i64,
         rejected: InputRejection,
         reply: ReplySender,
     },
-    Leave,
+    Shutdown,
 }
 
-/// An input with who gave it.
+/// An input with its origin.
 struct SubmittedInput {
     input: KernelInput,
-    /// The command of another process that it carries out.
+    /// The command of another process that the input executes.
     command: Option<i64>,
     reply: Option<ReplySender>,
 }
@@ -62,10 +62,10 @@ type ReplySender = oneshot::Sender<Result<Receipt, InputRejection>>;
 
 type ReplyReceiver = oneshot::Receiver<Result<Receipt, InputRejection>>;
 
-/// What an input led to, for whoever gave it.
+/// The result of an input, for its submitter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Receipt {
-    /// The first message that was admitted; a result that it led to is none.
+    /// The first message that was admitted, not counting results of tasks.
     pub mail: Option<MailId>,
 }
 
@@ -88,23 +88,23 @@ impl Receipt {
 }
 
 impl Supervisor {
-    /// Gives an input and waits until what it led to is durable and known to the runs that it concerns.
+    /// Submits an input and waits until its events are committed and sent to the affected runs.
     pub(crate) async fn submit(&self, input: KernelInput) -> Result<Receipt, InputRejection> {
         self.submit_for(input, None).await
     }
 
-    /// The same for a command that another process left in the session's file.
+    /// Like [`Supervisor::submit`], for a command that another process left in the session's file.
     pub(crate) async fn submit_command(&self, input: KernelInput, command: i64) -> Result<Receipt, InputRejection> {
         self.submit_for(input, Some(command)).await
     }
 
-    /// What a run reports.
+    /// Submits a report of a run.
     pub(crate) async fn report(&self, run: RunId, report: kernel::RunUpdate) -> Result<(), InputRejection> {
         self.submit(KernelInput::Report(run, report)).await.map(|_receipt| ())
     }
 
-    /// Two reports of a run, decided in their order and made durable together. To join two that are given apart would
-    /// not do: when many wait to be heard, the second may come first.
+    /// Submits two reports of a run, decided in order and committed together. Two concurrent submissions would not do:
+    /// with a full inbox, the second may come first.
     pub(crate) async fn report_both(
         &self,
         run: RunId,
@@ -116,7 +116,7 @@ impl Supervisor {
         Ok((await_reply(first).await.map(|_receipt| ()), await_reply(second).await.map(|_receipt| ())))
     }
 
-    /// Inputs that are decided in their order and made durable together; fails with the first that is not taken.
+    /// Submits inputs that are decided in order and committed together; fails with the first rejection.
     pub(crate) async fn submit_all(&self, inputs: impl IntoIterator<Item = KernelInput>) -> Result<(), InputRejection> {
         let mut answers = Vec::new();
         for input in inputs {
@@ -129,7 +129,7 @@ impl Supervisor {
         all
     }
 
-    /// Notes that a command of another process is not carried out, and why.
+    /// Records that a command of another process is refused, and why.
     pub(crate) async fn refuse_command(
         &self,
         command: i64,
@@ -143,24 +143,24 @@ impl Supervisor {
         await_reply(answer).await
     }
 
-    /// Tells of every question that is settled from now on.
+    /// Signals every model request that is settled from now on.
     pub(crate) fn settled(&self) -> watch::Receiver<u64> {
         let mut settled = self.settled.clone();
         settled.mark_unchanged();
         settled
     }
 
-    /// Looks at the durable state.
+    /// Queries the durable state.
     pub(crate) async fn query<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Kernel) -> T + Send + 'static,
+        query: impl FnOnce(&Kernel) -> T + Send + 'static,
     ) -> Result<T, InputRejection> {
         let (reply, answer) = oneshot::channel();
-        let look = Box::new(move |kernel: &Kernel| {
-            // Whoever asked may have gone.
-            let _unheard = reply.send(look(kernel));
+        let query = Box::new(move |kernel: &Kernel| {
+            // The caller may be gone.
+            let _unheard = reply.send(query(kernel));
         });
-        self.inbox.send(SupervisorMessage::Query(look)).await.map_err(|_gone| InputRejection::SessionEnded)?;
+        self.inbox.send(SupervisorMessage::Query(query)).await.map_err(|_gone| InputRejection::SessionEnded)?;
         answer.await.map_err(|_gone| InputRejection::SessionEnded)
     }
 
@@ -195,21 +195,26 @@ impl SupervisorTask {
         parts: SupervisorParts,
         perform: impl FnOnce(Supervisor) -> Arc<dyn ActivationRunner>,
     ) -> SupervisorTask {
-        let (inbox, messages) = mpsc::channel(WAITING);
+        let (inbox, messages) = mpsc::channel(INBOX_CAPACITY);
         let (settle, settled) = watch::channel(0);
         let supervisor = Supervisor { inbox, settled };
         let perform = perform(supervisor.clone());
         let (status, watched) = watch::channel(SessionStatus::default());
-        let actor = actor::Actor::new(parts, perform, supervisor.clone(), actor::SupervisorSignals { status, settle });
+        let actor = actor::Actor::new(
+            parts,
+            perform,
+            supervisor.clone(),
+            actor::SupervisorSignals { status, settled_requests: settle },
+        );
         #[expect(clippy::disallowed_methods, reason = "its handle, which ends it, is a field of its owner")]
         let task = AbortOnDropHandle::new(tokio::spawn(actor.run(messages)));
         SupervisorTask { supervisor, status: watched, task }
     }
 
-    /// Ends the supervisor after what it was given, and gives the writer back if nothing else uses it.
+    /// Ends the supervisor after its pending inputs, and returns the writer if nothing else uses it.
     pub(crate) async fn leave(self) -> Option<SessionWriter> {
-        // A supervisor that is gone needs no word.
-        let _gone = self.supervisor.inbox.send(SupervisorMessage::Leave).await;
+        // The supervisor may be gone already.
+        let _gone = self.supervisor.inbox.send(SupervisorMessage::Shutdown).await;
         self.task.await.ok().flatten()
     }
 }
@@ -221,14 +226,14 @@ mod tests {
 
     use super::*;
 
-    /// The reports in the order that they come out, without an answer.
+    /// The next report from the inbox, without a reply.
     async fn heard(messages: &mut mpsc::Receiver<SupervisorMessage>) -> Option<RunUpdate> {
         match messages.recv().await? {
             SupervisorMessage::Input(given) => match given.input {
                 KernelInput::Report(_, report) => Some(report),
                 other => panic!("{other:?}"),
             },
-            SupervisorMessage::Query(_) | SupervisorMessage::Refuse { .. } | SupervisorMessage::Leave => {
+            SupervisorMessage::Query(_) | SupervisorMessage::Refuse { .. } | SupervisorMessage::Shutdown => {
                 panic!("not a report")
             }
         }
@@ -270,8 +275,8 @@ mod tests {
         let task = TaskId::new("01a1df6b4dd47148a5c728adbc8f474d".parse().unwrap());
         let run = RunId { task, activation: Activation(1), attempt: Attempt(1) };
         let (handle, mut link) = link::RunHandle::new(run, Supervisor { inbox, settled });
-        handle.send(RunMessage::Go);
-        // Between the refusal of its turn and its wait, a run hears what it was told.
+        handle.send(RunMessage::SlotRegained);
+        // Between the refusal of its turn and its wait, a run applies its messages.
         while link.try_next_message().is_some() {}
         assert!(link.take_slot());
         assert!(!link.take_slot(), "a slot is given once");

@@ -1,4 +1,4 @@
-//! Why inputs are not carried out.
+//! Why inputs are rejected.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use policy::RuleError;
 use protocol::api::RefusalKind;
 use store::StoreError;
 
-/// Why an input was not carried out.
+/// Why an input was rejected.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InputRejection {
-    /// The kernel said no.
+    /// The kernel refused it.
     #[error(transparent)]
     Refused(#[from] InputRefusal),
-    /// A decision carries a rule that is none.
+    /// A decision contains an invalid rule.
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// A hook did not take a prompt.
-    #[error("a hook did not take the prompt: {0}")]
+    /// A hook rejected the prompt.
+    #[error("a hook rejected the prompt: {0}")]
     Hook(String),
-    /// The session is paused, because what was decided could not be made durable.
+    /// The session is paused because a commit failed.
     #[error("the session is paused: {0}")]
     Paused(Arc<StoreError>),
     /// The session's run is over.
@@ -28,7 +28,7 @@ pub enum InputRejection {
 }
 
 impl InputRejection {
-    /// The reason in a word that programs can tell apart.
+    /// The kind of rejection, for programs.
     pub fn kind(&self) -> RefusalKind {
         match self {
             InputRejection::Refused(refusal) => kind(refusal),
@@ -52,7 +52,7 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         InputRefusal::NoAsk(_) => RefusalKind::NoAsk,
         InputRefusal::DecisionMismatch(_) => RefusalKind::Invalid,
         InputRefusal::ExternalTaskLimit { .. }
-        | InputRefusal::TodosHeld { .. }
+        | InputRefusal::ClaimLimit { .. }
         | InputRefusal::Depth { .. }
         | InputRefusal::Total { .. }
         | InputRefusal::Rate { .. }
@@ -62,11 +62,11 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         | InputRefusal::Turns { .. }
         | InputRefusal::Budget { .. }
         | InputRefusal::BudgetHeld { .. } => RefusalKind::Limit,
-        InputRefusal::FleetAtWork
+        InputRefusal::FleetRunning
         | InputRefusal::NoFleet
         | InputRefusal::TodoCycle(_)
         | InputRefusal::NoTodo(_)
-        | InputRefusal::TodoHeld { .. }
+        | InputRefusal::TodoClaimed { .. }
         | InputRefusal::TodoNotReady(_)
         | InputRefusal::NoPlan
         | InputRefusal::NoObjective

@@ -1,4 +1,4 @@
-//! A task gets its checkout before its first turn, and gets the same one again after its owner changed.
+//! Gives a task its checkout before its first turn, and the same one again when another process owns the session.
 
 use std::path::Path;
 
@@ -10,39 +10,39 @@ use super::{TaskCheckout, TaskWorkspace};
 use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, RunLink};
 
-/// Why a task has no place to work in.
+/// Why a task has no workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TaskWorkspaceError {
-    #[error("it cannot work in a checkout of its own: {0}")]
+    #[error("cannot use its checkout: {0}")]
     Git(#[from] GitError),
-    #[error("it cannot work in a checkout of its own: {0}")]
+    #[error("cannot use its checkout: {0}")]
     Other(String),
     #[error(transparent)]
     Rejected(#[from] InputRejection),
 }
 
-/// Sees to it that a run's task has a place to work in: the checkout that it, or a task above it, is to have.
+/// Ensures that a run's task has its workspace: if it needs a checkout, its own or that of a task above it.
 pub(crate) async fn ensure_workspace(context: &SessionContext, link: &RunLink) -> Result<(), TaskWorkspaceError> {
     let Some(holder) = context.roster.checkout_owner(link.run.task) else { return Ok(()) };
     let opening = context.task_workspaces.opening.lock().await;
     if context.task_workspaces.checkout(holder).is_some() {
         return Ok(());
     }
-    let placed = context.roster.with_task(holder, |known| known.checkout_path.clone()).flatten();
-    let own = match placed {
+    let path = context.roster.with_task(holder, |known| known.checkout_path.clone()).flatten();
+    let checkout = match path {
         Some(path) => reopen_checkout(context, holder, &path).await?,
         None if holder == link.run.task => {
-            // Only this run makes it, and many may be made at once.
+            // Only this run creates it, and many may be created at once.
             drop(opening);
             create_checkout(context, link, holder).await?
         }
-        None => return Err(TaskWorkspaceError::Other(format!("{} above it has none", context.roster.path(holder)))),
+        None => return Err(TaskWorkspaceError::Other(format!("{} has none yet", context.roster.path(holder)))),
     };
-    context.task_workspaces.insert(holder, own);
+    context.task_workspaces.insert(holder, checkout);
     Ok(())
 }
 
-/// Takes over a checkout that the log tells of, if it is still there and this session's.
+/// Reopens a checkout recorded in the log, if it still exists and belongs to this session.
 async fn reopen_checkout(
     context: &SessionContext,
     task: TaskId,
@@ -51,7 +51,7 @@ async fn reopen_checkout(
     let id = CheckoutId { session: context.session, task };
     let root = root(context)?;
     if Path::new(path) != root.join(task.to_string()) {
-        return Err(TaskWorkspaceError::Other(format!("{path} is not this session's; start the task anew")));
+        return Err(TaskWorkspaceError::Other(format!("{path} is not this session's; start the task again")));
     }
     let checkout = Checkout::open(&git(context), &root, id).await?;
     let below = Repository::find(&git(context)).await.map(|found| found.below().to_owned()).unwrap_or_default();
@@ -67,31 +67,31 @@ async fn create_checkout(
     let root = root(context)?;
     let repository = Repository::find(&git(context)).await?;
     let base = base(context, &repository, &root, id).await?;
-    let words = context.roster.with_task(task, |known| (known.spec.name.clone(), known.spec.description.clone()));
-    let (name, title) = words.unwrap_or_default();
-    let order = CheckoutRequest { id, name, title, base };
-    let checkout = match Checkout::make(&repository, &root, order.clone()).await {
+    let labels = context.roster.with_task(task, |known| (known.spec.name.clone(), known.spec.description.clone()));
+    let (name, title) = labels.unwrap_or_default();
+    let request = CheckoutRequest { id, name, title, base };
+    let checkout = match Checkout::make(&repository, &root, request.clone()).await {
         Err(GitError::Taken(_)) => {
-            // An owner that died before it could say so began it. Nobody worked there, and nothing is removed anyway.
+            // An owner process died while creating it. It was never used; it is moved to the trash all the same.
             let (home, now) = (&context.settings.home, context.settings.clock.now());
-            let why = "an owner that died had begun to make it";
-            Checkout::leftover(&repository, &root, order.clone()).trash(home, now, why)?;
-            Checkout::make(&repository, &root, order).await?
+            let why = "the process that was creating it died";
+            Checkout::leftover(&repository, &root, request.clone()).trash(home, now, why)?;
+            Checkout::make(&repository, &root, request).await?
         }
-        made => made?,
+        created => created?,
     };
     for remark in checkout.remarks().await? {
-        tracing::warn!(%task, remark, "a checkout is not quite like the repository");
+        tracing::warn!(%task, remark, "a checkout differs from the repository");
     }
     let (path, base) = (checkout.path().display().to_string(), checkout.base().to_string());
-    let own = lease_checkout(context, checkout, &root, repository.below())?;
-    // Durable before anything is done there: whoever comes next finds it.
+    let leased = lease_checkout(context, checkout, &root, repository.below())?;
+    // Durable before any work is done there, so that the next owner process finds it.
     link.supervisor.report(link.run, RunUpdate::WorkCheckedOut { path, base }).await?;
     context.task_workspaces.finish_removals(&context.settings.home);
-    Ok(own)
+    Ok(leased)
 }
 
-/// The commit that a task's checkout begins with.
+/// The commit that a task's checkout starts from.
 async fn base(
     context: &SessionContext,
     repository: &Repository,

@@ -1,4 +1,4 @@
-//! A checkout that a task has for itself.
+//! The checkout of a task.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::TaskWorkspace;
 
-/// A task's own checkout. This process holds a lease on it as long as it owns the session.
+/// A task's own checkout. This process holds a lease on it while it owns the session.
 #[derive(Debug)]
 pub(crate) struct TaskCheckout {
     pub(crate) workspace: Arc<TaskWorkspace>,
@@ -20,7 +20,7 @@ impl TaskCheckout {
         TaskCheckout { workspace: Arc::new(site), checkout: Mutex::new(checkout), _lease: lease }
     }
 
-    /// Keeps what was made in it so far.
+    /// Seals the work made in it so far.
     pub(crate) async fn seal(&self) -> Result<SealedWork, GitError> {
         self.checkout.lock().await.seal().await
     }

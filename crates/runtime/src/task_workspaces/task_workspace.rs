@@ -1,4 +1,4 @@
-//! One place to work in: a folder, the environment of commands there, and what calls may do there.
+//! The workspace of a task: a folder, the environment of commands there, and the permissions of calls there.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use host::Workspace;
 use policy::Policy;
 
-/// Variables by which git is led to another repository than the one it stands in.
-const LEADING: [&str; 11] = [
+/// Variables that direct git to another repository than that of its working folder.
+const GIT_LOCATION_VARS: [&str; 11] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -26,7 +26,7 @@ const LEADING: [&str; 11] = [
 /// The environment of a command.
 pub(crate) type CommandEnv = Vec<(OsString, OsString)>;
 
-/// A place to work in.
+/// The workspace of a task.
 #[derive(Debug)]
 pub(crate) struct TaskWorkspace {
     pub(crate) workspace: Arc<Workspace>,
@@ -34,7 +34,7 @@ pub(crate) struct TaskWorkspace {
     pub(crate) env: Arc<CommandEnv>,
     /// The top of the checkout, if it is one.
     checkout_top: Option<PathBuf>,
-    /// The session's policy that was asked for last, and what it is here: a search asks for each of its files.
+    /// The session's policy when last adapted, and its adaptation: a search needs it for each file.
     adapted_policy: Mutex<Option<(Arc<Policy>, Arc<Policy>)>>,
 }
 
@@ -49,13 +49,13 @@ impl TaskWorkspace {
         }
     }
 
-    /// A checkout, worked in at the folder `below` its top. Git that finds no repository there finds none above it.
+    /// A checkout, used in the folder `below` its top. Git does not search for repositories above it.
     pub(crate) fn checkout(top: &Path, below: &Path, env: &[(OsString, OsString)]) -> io::Result<TaskWorkspace> {
         let cwd = top.join(below);
         // A folder without files is not part of a commit.
         std::fs::create_dir_all(&cwd)?;
         let mut env: CommandEnv =
-            env.iter().filter(|(name, _)| LEADING.iter().all(|leading| name != leading)).cloned().collect();
+            env.iter().filter(|(name, _)| GIT_LOCATION_VARS.iter().all(|leading| name != leading)).cloned().collect();
         let above = top.parent().unwrap_or(top).as_os_str().to_owned();
         env.push(("GIT_CEILING_DIRECTORIES".into(), above));
         let workspace = Arc::new(Workspace::new(&cwd, &[])?);
@@ -76,8 +76,8 @@ impl TaskWorkspace {
         self.checkout_top.is_some()
     }
 
-    /// What calls may do here. In a checkout, rules on files of the project hold for its own files, and so does what
-    /// controls Bosun.
+    /// The policy in this workspace. In a checkout, rules on project files and the protection of control files apply to
+    /// the checkout's copies.
     pub(crate) fn policy(&self, policy: Arc<Policy>) -> Arc<Policy> {
         let Some(checkout) = &self.checkout_top else { return policy };
         let mut adapted = self.adapted_policy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,6 +95,6 @@ impl TaskWorkspace {
 fn adapt_policy(policy: &Policy, checkout: &Path) -> Policy {
     let copied = policy.controls.iter().filter_map(|control| control.strip_prefix(&policy.top).ok());
     let controls = policy.controls.iter().cloned().chain(copied.map(|below| checkout.join(below))).collect();
-    let (top, spared) = (checkout.to_owned(), vec![checkout.to_owned()]);
-    Policy { top, roots: Vec::new(), controls, exempt: spared, ..policy.clone() }
+    let (top, exempt) = (checkout.to_owned(), vec![checkout.to_owned()]);
+    Policy { top, roots: Vec::new(), controls, exempt, ..policy.clone() }
 }

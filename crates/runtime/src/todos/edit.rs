@@ -1,4 +1,4 @@
-//! Edits that the API and this process's own edges make.
+//! Edits of todos through the API or this process.
 
 use protocol::TodoId;
 use protocol::api::TodoEdit;
@@ -12,17 +12,17 @@ use crate::supervisor::InputRejection;
 /// Why todos were not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum TodoEditError {
-    /// They must not be edited like this, or cannot be.
+    /// The edit is invalid, or failed.
     #[error(transparent)]
     Todo(#[from] TodoError),
-    /// They are edited, and the session does not take note of it.
+    /// They were edited, but the session rejected the change.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
 }
 
 impl From<TodoSyncError> for TodoEditError {
-    fn from(untaken: TodoSyncError) -> TodoEditError {
-        match untaken {
+    fn from(error: TodoSyncError) -> TodoEditError {
+        match error {
             TodoSyncError::Store(error) => TodoEditError::Todo(error.into()),
             TodoSyncError::Rejected(rejected) => TodoEditError::Rejected(rejected),
         }
@@ -30,10 +30,10 @@ impl From<TodoSyncError> for TodoEditError {
 }
 
 impl SessionContext {
-    /// Edits the todos for a person; the kernel knows of it then.
+    /// Edits todos for the user and reports the changes to the kernel.
     pub(crate) async fn edit_todos(&self, edits: Vec<TodoEdit>) -> Result<Vec<TodoId>, TodoEditError> {
         let (home, session, todos) = (self.settings.home.clone(), self.session, self.todos.clone());
-        let edit = move || store::edit_own_todos(&home, session, &edits, |noted| todos.vouch(noted));
+        let edit = move || store::edit_own_todos(&home, session, &edits, |changes| todos.vouch(changes));
         let ids = tokio::task::spawn_blocking(edit).await.map_err(|_stopped| InputRejection::SessionEnded)??;
         self.todos.sync().await?;
         Ok(ids)
@@ -41,7 +41,7 @@ impl SessionContext {
 }
 
 impl Session {
-    /// Edits the todos for a person, all of it or nothing; gives the ids in the order of the edits.
+    /// Edits todos for the user, all or none; returns the ids in the order of the edits.
     pub async fn edit_todos(&self, edits: Vec<TodoEdit>) -> Result<Vec<TodoId>, TodoEditError> {
         self.context().edit_todos(edits).await
     }

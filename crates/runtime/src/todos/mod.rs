@@ -1,5 +1,5 @@
-//! Todos that somebody changed reach the kernel, whoever it was: an agent by SQL, a person from another terminal, or a
-//! process that died before it could tell.
+//! Reports changes of todos to the kernel: by an agent through SQL, by the user from another terminal, or by a process
+//! that died before it could report them.
 
 mod edit;
 mod sync;

@@ -1,5 +1,5 @@
-//! Who tells the kernel which todos were changed. There is one sync task, and it takes one look at a time: rows that two
-//! looks had read would be told in an order in which they never were.
+//! Reports changed todos to the kernel. There is one sync task, which reads one batch at a time: concurrent reads could
+//! report rows in the wrong order.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,19 +11,19 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// How many may wait for the sync task at once.
+/// Maximum number of requests that wait for the sync task.
 const WAITING: usize = 64;
 
-/// Most looks at a time: what is changed faster than it can be told waits for the next time.
-const LOOKS: usize = 64;
+/// Maximum number of reads per sync: changes that arrive faster wait for the next one.
+const MAX_READS: usize = 64;
 
-/// Why changes were not taken over. They stay in the file.
+/// Why a sync failed. The changes stay in the store.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TodoSyncError {
-    /// They could not be read.
+    /// The changes could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Nobody could decide about them.
+    /// The session rejected them.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
 }
@@ -34,31 +34,32 @@ type SyncReplySender = oneshot::Sender<Result<(), TodoSyncError>>;
 #[derive(Debug, Clone)]
 pub(crate) struct TodoSyncHandle {
     requests: mpsc::Sender<SyncReplySender>,
-    /// The changes that this process made for a person or an agent. It alone can say so: any program may write to the file.
+    /// The changes that this process made for the user or an agent. Only it can vouch for them: any program may write
+    /// to the file.
     vouched: Arc<Mutex<Vec<ChangeNumbers>>>,
 }
 
-/// What the sync task will be asked.
+/// The requests to the sync task.
 #[derive(Debug)]
 pub(crate) struct TodoSyncRequests(mpsc::Receiver<SyncReplySender>, Arc<Mutex<Vec<ChangeNumbers>>>);
 
 impl TodoSyncHandle {
-    /// A handle to a sync task that does not listen yet.
+    /// A handle to a sync task that does not run yet.
     pub(crate) fn new() -> (TodoSyncHandle, TodoSyncRequests) {
-        let (asker, asked) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(WAITING);
         let vouched = Arc::<Mutex<Vec<ChangeNumbers>>>::default();
-        (TodoSyncHandle { requests: asker, vouched: Arc::clone(&vouched) }, TodoSyncRequests(asked, vouched))
+        (TodoSyncHandle { requests: sender, vouched: Arc::clone(&vouched) }, TodoSyncRequests(receiver, vouched))
     }
 
-    /// Says that the changes with these numbers are those of a person, or of the agent that signed them.
-    pub(crate) fn vouch(&self, noted: ChangeNumbers) {
-        if noted.is_empty() {
+    /// Vouches that the changes with these numbers are by the user, or by the agent that signed them.
+    pub(crate) fn vouch(&self, changes: ChangeNumbers) {
+        if changes.is_empty() {
             return;
         }
-        self.vouched.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
+        self.vouched.lock().unwrap_or_else(PoisonError::into_inner).push(changes);
     }
 
-    /// Has everything taken over that was changed until now. It is durable then, and the rows show what holds.
+    /// Syncs all changes so far. Afterwards they are durable, and the rows show the accepted state.
     pub(crate) async fn sync(&self) -> Result<(), TodoSyncError> {
         let (reply, answer) = oneshot::channel();
         self.requests.send(reply).await.map_err(|_gone| InputRejection::SessionEnded)?;
@@ -66,7 +67,7 @@ impl TodoSyncHandle {
     }
 }
 
-/// The one who takes changes over.
+/// The sync task.
 pub(crate) struct TodoSync {
     context: Arc<SessionContext>,
     supervisor: Supervisor,
@@ -75,46 +76,46 @@ pub(crate) struct TodoSync {
 }
 
 impl TodoSync {
-    pub(crate) fn new(context: Arc<SessionContext>, supervisor: Supervisor, asked: TodoSyncRequests) -> TodoSync {
-        TodoSync { context, supervisor, requests: asked, reader: None }
+    pub(crate) fn new(context: Arc<SessionContext>, supervisor: Supervisor, requests: TodoSyncRequests) -> TodoSync {
+        TodoSync { context, supervisor, requests, reader: None }
     }
 
-    /// Takes over whatever it is asked to, until the session ends.
+    /// Serves requests until the session ends.
     pub(crate) async fn serve(mut self) {
         let mut waiting = Vec::new();
         while self.requests.0.recv_many(&mut waiting, WAITING).await > 0 {
-            let taken = self.sync().await;
+            let result = self.sync().await;
             for reply in waiting.drain(..) {
-                let answer = match &taken {
+                let answer = match &result {
                     Ok(()) => Ok(()),
                     Err(TodoSyncError::Store(error)) => Err(TodoSyncError::Store(error.clone())),
                     Err(TodoSyncError::Rejected(rejected)) => Err(TodoSyncError::Rejected(rejected.clone())),
                 };
-                // Whoever asked may have gone; what it changed is taken over all the same.
+                // The requester may be gone; its changes are synced all the same.
                 let _gone = reply.send(answer);
             }
         }
     }
 
-    /// Takes over what was changed while nobody ran the session: what has no author is a person's.
+    /// Syncs changes made while no process owned the session; those without an author are the user's.
     pub(crate) async fn sync_pending(&mut self) -> Result<(), TodoSyncError> {
         self.sync_if(&|_n| true).await.map(drop)
     }
 
-    /// Takes over what was changed since.
+    /// Syncs the changes since the last sync.
     async fn sync(&mut self) -> Result<(), TodoSyncError> {
         let vouched = self.requests.1.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let upto = self.sync_if(&|n| vouched.iter().any(|noted| noted.contains(&n))).await?;
-        // A number that was told of is not vouched for again.
-        let is_to_come = |noted: &ChangeNumbers| noted.end().unsigned_abs() > upto;
-        self.requests.1.lock().unwrap_or_else(PoisonError::into_inner).retain(is_to_come);
+        let upto = self.sync_if(&|n| vouched.iter().any(|changes| changes.contains(&n))).await?;
+        // Changes that were reported need no vouching any more.
+        let is_pending = |changes: &ChangeNumbers| changes.end().unsigned_abs() > upto;
+        self.requests.1.lock().unwrap_or_else(PoisonError::into_inner).retain(is_pending);
         Ok(())
     }
 
-    /// Gives the number of the last change that was told of.
+    /// Syncs changes; returns the number of the last one that was reported.
     async fn sync_if(&mut self, vouched: &(dyn Fn(i64) -> bool + Sync)) -> Result<u64, TodoSyncError> {
         let mut upto = 0;
-        for _look in 0..LOOKS {
+        for _read in 0..MAX_READS {
             let changes = self.reader()?.todo_changes(&|n| vouched(n))?;
             if changes.is_empty() {
                 break;
@@ -138,8 +139,8 @@ fn input(changes: TodoChanges) -> KernelInput {
     let by = match by {
         TodoAuthor::Person => Principal::User,
         TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Principal::Task { id },
-        // It may say no more than an agent that does none of them.
+        // It has the rights of an agent that works on none of them.
         TodoAuthor::Unverified => Principal::Task { id: TaskId::new(uuid::Uuid::nil()) },
     };
-    KernelInput::Todos { by, changed, gone, upto }
+    KernelInput::TodosChanged { by, changed, gone, upto }
 }

@@ -1,40 +1,40 @@
-//! The latest words of a run, for when it is ended by somebody who does not know them.
+//! The latest text of a run, kept for when the kernel ends the run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::Turn;
 
-/// Most bytes that are kept; the log has the rest of what was said to its end.
-const MOST: usize = 16 * 1024;
+/// Maximum bytes of text to keep; the log has the full text of complete answers.
+const MAX_BYTES: usize = 16 * 1024;
 
-/// The latest words of a run. Copies are of the same run.
+/// The latest text of a run. Clones share the text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LatestText(Arc<Mutex<TurnText>>);
 
 #[derive(Debug, Default)]
 struct TurnText {
-    /// The turn that says it.
+    /// The turn that the text is from.
     turn: Option<Turn>,
     text: String,
 }
 
 impl LatestText {
-    /// Begins with what was said before the run had the floor.
-    pub(crate) fn begin(&self, text: &str) {
-        *self.lock() = TurnText { turn: None, text: clip_start(text, MOST).to_owned() };
+    /// Sets the text that the task had before this run.
+    pub(crate) fn set_initial(&self, text: &str) {
+        *self.lock() = TurnText { turn: None, text: prefix_within(text, MAX_BYTES).to_owned() };
     }
 
-    /// Takes a piece of an answer; the first of a turn takes the place of what the turns before it said.
+    /// Adds a piece of an answer; the first piece of a turn replaces the text of earlier turns.
     pub(crate) fn push(&self, turn: Turn, piece: &str) {
-        let mut said = self.lock();
-        if said.turn != Some(turn) {
-            *said = TurnText { turn: Some(turn), text: String::new() };
+        let mut latest = self.lock();
+        if latest.turn != Some(turn) {
+            *latest = TurnText { turn: Some(turn), text: String::new() };
         }
-        let room = MOST - said.text.len();
-        said.text.push_str(clip_start(piece, room));
+        let room = MAX_BYTES - latest.text.len();
+        latest.text.push_str(prefix_within(piece, room));
     }
 
-    /// The words.
+    /// A copy of the text.
     pub(crate) fn text(&self) -> String {
         self.lock().text.clone()
     }
@@ -44,8 +44,8 @@ impl LatestText {
     }
 }
 
-fn clip_start(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+fn prefix_within(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
 }
 
 #[cfg(test)]
@@ -53,24 +53,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_turn_that_said_anything_has_the_last_word() {
-        let words = LatestText::default();
-        words.begin("before");
-        assert_eq!(words.text(), "before");
+    fn text_of_a_new_turn_replaces_earlier_text() {
+        let latest = LatestText::default();
+        latest.set_initial("before");
+        assert_eq!(latest.text(), "before");
         for (turn, piece) in [(1, "a"), (1, "b"), (2, "c"), (2, "d")] {
-            words.push(Turn(turn), piece);
+            latest.push(Turn(turn), piece);
         }
-        assert_eq!(words.text(), "cd");
+        assert_eq!(latest.text(), "cd");
     }
 
     #[test]
-    fn words_without_end_take_bounded_room() {
-        let words = LatestText::default();
+    fn kept_text_is_bounded() {
+        let latest = LatestText::default();
         for _ in 0..100 {
-            words.push(Turn(1), &"é".repeat(1000));
+            latest.push(Turn(1), &"é".repeat(1000));
         }
-        assert_eq!(words.text().len(), MOST);
-        words.begin(&"é".repeat(MOST));
-        assert_eq!(words.text().len(), MOST);
+        assert_eq!(latest.text().len(), MAX_BYTES);
+        latest.set_initial(&"é".repeat(MAX_BYTES));
+        assert_eq!(latest.text().len(), MAX_BYTES);
     }
 }

@@ -1,9 +1,8 @@
-//! Watches over what runs: agents of which nothing is heard are called stalled and, in the end, given up; while memory
-//! is short, no more of them begin.
+//! Watches the runs: marks silent agents as stalled and finally aborts them; while memory is short, no agents start.
 //!
-//! Time is counted in looks, one a second. A machine that slept, a process that was stopped, a clock that jumped: each
-//! is one look, whatever clocks say, so only silence while this process was awake counts. No clock of the system tells
-//! that: the monotonic one stands still while the machine sleeps, but runs on while a process is stopped.
+//! Time is counted in checks, one per second. A sleep of the machine, a stop of the process or a jump of the clock is
+//! one check, so only silence while this process was running counts. No system clock measures that: the monotonic clock
+//! stands still while the machine sleeps, but continues while a process is stopped.
 
 mod latest_text;
 mod settings;

@@ -1,19 +1,19 @@
-//! When watching leads to something.
+//! The thresholds of the watchdog.
 
 use std::time::Duration;
 
 use host::memory::{MemoryBounds, MemoryGauge};
 
-/// When watching over what runs leads to something.
+/// The thresholds of the watchdog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WatchdogSettings {
-    /// An agent of which nothing was heard for so long is called stalled.
+    /// An agent that is silent for this long is marked as stalled.
     pub stall_after: Duration,
-    /// One of which nothing was heard for so long is given up.
+    /// An agent that is silent for this long is aborted.
     pub abort_after: Duration,
-    /// How much memory is too little for more agents.
+    /// The memory below which no new agents start.
     pub memory: MemoryBounds,
-    /// Where the machine tells of its memory.
+    /// Reads the memory of the machine.
     pub gauge: MemoryGauge,
 }
 

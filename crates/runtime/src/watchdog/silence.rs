@@ -1,4 +1,4 @@
-//! How long nothing has been heard of a run, and what follows.
+//! How long a run has been silent, and what follows.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use protocol::Event;
 
 use super::WatchdogSettings;
 
-/// How often it is looked.
-pub(super) const LOOK: Duration = Duration::from_secs(1);
+/// The interval of checks.
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long nothing has been heard of a run.
+/// How long a run has been silent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SilenceTracker {
-    looks: u32,
+    checks: u32,
     stage: SilenceStage,
 }
 
@@ -24,18 +24,18 @@ enum SilenceStage {
     Aborted,
 }
 
-/// What a look at a run comes to.
+/// The finding of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StallFinding {
-    /// It has been silent for so long that it is called stalled.
+    /// The run has been silent for this long and is marked as stalled.
     Stalled(Duration),
-    /// It was, and is heard again.
+    /// A stalled run is active again.
     Recovered,
-    /// It has been silent for too long.
+    /// The run has been silent for too long.
     Aborted(Duration),
 }
 
-/// What a look heard.
+/// The activity since the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunActivity {
     Active,
@@ -43,9 +43,9 @@ pub(super) enum RunActivity {
 }
 
 impl SilenceTracker {
-    /// Looks once more; each finding is made once.
-    pub(super) fn look(&mut self, heard: RunActivity, watch: &WatchdogSettings) -> Option<StallFinding> {
-        match (heard, self.stage) {
+    /// Records one check; each finding is returned once.
+    pub(super) fn record_check(&mut self, activity: RunActivity, settings: &WatchdogSettings) -> Option<StallFinding> {
+        match (activity, self.stage) {
             (RunActivity::Active, SilenceStage::Brief) => {
                 *self = SilenceTracker::default();
                 None
@@ -56,13 +56,13 @@ impl SilenceTracker {
             }
             (_, SilenceStage::Aborted) => None,
             (RunActivity::Silent, stage) => {
-                self.looks = self.looks.saturating_add(1);
-                let silent = LOOK.saturating_mul(self.looks);
-                if silent >= watch.abort_after {
+                self.checks = self.checks.saturating_add(1);
+                let silent = CHECK_INTERVAL.saturating_mul(self.checks);
+                if silent >= settings.abort_after {
                     self.stage = SilenceStage::Aborted;
                     return Some(StallFinding::Aborted(silent));
                 }
-                if silent >= watch.stall_after && stage == SilenceStage::Brief {
+                if silent >= settings.stall_after && stage == SilenceStage::Brief {
                     self.stage = SilenceStage::Stalled;
                     return Some(StallFinding::Stalled(silent));
                 }
@@ -72,7 +72,7 @@ impl SilenceTracker {
     }
 }
 
-/// Whether an event shows that a task's run is at work. What others do to the task does not.
+/// Whether an event shows that a task's run is at work. Actions of other tasks and the user do not.
 pub(crate) fn is_sign_of_life(event: &Event) -> bool {
     !matches!(
         event,
@@ -95,12 +95,12 @@ mod tests {
         WatchdogSettings { stall_after, abort_after, ..WatchdogSettings::default() }
     }
 
-    /// What each look finds; a dot is silence, everything else a sign of life.
+    /// The findings of each check; a dot is silence, everything else a sign of life.
     fn findings(looks: &str, watch: &WatchdogSettings) -> Vec<(usize, StallFinding)> {
         let mut silence = SilenceTracker::default();
         let heard = |look| if look == '.' { RunActivity::Silent } else { RunActivity::Active };
         let found = looks.chars().enumerate();
-        found.filter_map(|(at, look)| Some((at, silence.look(heard(look), watch)?))).collect()
+        found.filter_map(|(at, look)| Some((at, silence.record_check(heard(look), watch)?))).collect()
     }
 
     const fn secs(secs: u64) -> Duration {

@@ -1,4 +1,4 @@
-//! Looks once a second, as long as anything runs.
+//! Checks the runs once a second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use host::memory::MemoryHeadroom;
 use kernel::{BoundaryPoint, Kernel, KernelInput, MemoryPressure, RunEnding, RunUpdate, SlotStatus, TaskPhase};
 use protocol::{FailKind, RunId};
 
-use super::silence::{LOOK, StallFinding};
+use super::silence::{CHECK_INTERVAL, StallFinding};
 use super::watched_runs::WatchFinding;
 use super::{WatchdogSettings, WatchedRuns};
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// Who looks.
+/// The watchdog of a session.
 pub(crate) struct Watchdog {
     settings: WatchdogSettings,
     watched_runs: Arc<WatchedRuns>,
@@ -25,32 +25,32 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     pub(crate) fn new(
-        watch: WatchdogSettings,
+        settings: WatchdogSettings,
         watched_runs: Arc<WatchedRuns>,
         clock: Arc<dyn Clock>,
         supervisor: Supervisor,
     ) -> Watchdog {
-        Watchdog { settings: watch, watched_runs, clock, supervisor, memory_room: MemoryHeadroom::default() }
+        Watchdog { settings, watched_runs, clock, supervisor, memory_room: MemoryHeadroom::default() }
     }
 
-    /// Looks until the session ends.
+    /// Checks until the session ends.
     pub(crate) async fn run(mut self) {
-        while let Ok(()) = self.look().await {
-            tokio::time::sleep(LOOK).await;
+        while let Ok(()) = self.check_once().await {
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }
 
-    /// Looks once, when there is something to look at; fails when there is nobody any more to tell.
-    async fn look(&mut self) -> Result<(), InputRejection> {
+    /// Waits for a run, then checks once; fails when the session has ended.
+    async fn check_once(&mut self) -> Result<(), InputRejection> {
         self.watched_runs.wait_for_run().await;
-        self.look_at_memory().await?;
-        let found = self.watched_runs.look(&self.settings);
-        let told = join_all(found.into_iter().map(|found| self.report_finding(found))).await;
-        told.into_iter().try_for_each(unless_over)
+        self.check_memory().await?;
+        let found = self.watched_runs.check_all(&self.settings);
+        let reported = join_all(found.into_iter().map(|found| self.report_finding(found))).await;
+        reported.into_iter().try_for_each(unless_over)
     }
 
-    async fn look_at_memory(&mut self) -> Result<(), InputRejection> {
-        // A machine that tells nothing is taken to have enough.
+    async fn check_memory(&mut self) -> Result<(), InputRejection> {
+        // If the memory cannot be read, assume that there is enough.
         let reading = self.settings.gauge.read().ok();
         let room =
             reading.map_or(MemoryHeadroom::Ample, |reading| self.settings.memory.room(&reading, self.memory_room));
@@ -58,7 +58,7 @@ impl Watchdog {
             return Ok(());
         }
         self.memory_room = room;
-        tracing::info!(?room, ?reading, "the memory that is left");
+        tracing::info!(?room, ?reading, "the memory headroom changed");
         let memory = match room {
             MemoryHeadroom::Ample => MemoryPressure::Ample,
             MemoryHeadroom::Tight => MemoryPressure::Tight,
@@ -70,7 +70,7 @@ impl Watchdog {
         let WatchFinding { run, finding, stop } = found;
         match finding {
             StallFinding::Recovered => self.supervisor.submit(KernelInput::Unstall(run)).await.map(drop),
-            StallFinding::Stalled(_) | StallFinding::Aborted(_) if self.is_excused(run).await? => {
+            StallFinding::Stalled(_) | StallFinding::Aborted(_) if self.is_run_waiting(run).await? => {
                 self.watched_runs.reset_silence(run);
                 Ok(())
             }
@@ -79,15 +79,15 @@ impl Watchdog {
                 self.supervisor.submit(KernelInput::Stall { run, since }).await.map(drop)
             }
             StallFinding::Aborted(silent) => {
-                self.give_up(run, silent).await?;
+                self.abort_run(run, silent).await?;
                 stop.cancel();
                 Ok(())
             }
         }
     }
 
-    /// Whether a run waits for others, for a person, or for its slot.
-    async fn is_excused(&self, run: RunId) -> Result<bool, InputRejection> {
+    /// Whether a run waits for other tasks, for the user, or for its slot.
+    async fn is_run_waiting(&self, run: RunId) -> Result<bool, InputRejection> {
         let is_waiting = move |kernel: &Kernel| {
             kernel.task(run.task).is_some_and(|task| {
                 task.run_id() == run
@@ -97,20 +97,20 @@ impl Watchdog {
         self.supervisor.query(is_waiting).await
     }
 
-    /// Ends a run in its place; the supervisor knows its words.
-    async fn give_up(&self, run: RunId, silent: Duration) -> Result<(), InputRejection> {
+    /// Ends a run on its behalf; the supervisor adds its latest text.
+    async fn abort_run(&self, run: RunId, silent: Duration) -> Result<(), InputRejection> {
         let message = format!("it showed no sign of life for {} s", silent.as_secs());
-        tracing::warn!(%run, message, "a run is given up");
-        // Mail that is not heard would wake the task again, for the same end. In the middle of a turn that comes later.
+        tracing::warn!(%run, message, "a run is aborted");
+        // Unread mail would wake the task again, for the same end. Within a turn, it is read later.
         unless_over(self.supervisor.report(run, RunUpdate::Boundary(BoundaryPoint::Between)).await)?;
         let ending = RunEnding::Failed { kind: FailKind::Stalled, message };
         self.supervisor.report(run, RunUpdate::Ended { ending, text: String::new() }).await
     }
 }
 
-/// A refusal means that the run has moved on meanwhile; only the end of the session ends the watch.
-fn unless_over(told: Result<(), InputRejection>) -> Result<(), InputRejection> {
-    match told {
+/// Ignores refusals, since the run may have changed meanwhile; only the end of the session ends the watchdog.
+fn unless_over(reported: Result<(), InputRejection>) -> Result<(), InputRejection> {
+    match reported {
         Ok(()) | Err(InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_)) => Ok(()),
         Err(over @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(over),
     }

@@ -1,4 +1,4 @@
-//! The runs that are watched over.
+//! The runs that the watchdog checks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,11 @@ use super::WatchdogSettings;
 use super::silence::{RunActivity, SilenceTracker, StallFinding};
 use crate::supervisor::RunLink;
 
-/// The runs that are watched over.
+/// The runs that the watchdog checks.
 #[derive(Debug, Default)]
 pub(crate) struct WatchedRuns {
     runs: Mutex<HashMap<RunId, WatchedRun>>,
-    /// Told when a run comes.
+    /// Notified when a run is added.
     run_added: Notify,
 }
 
@@ -27,7 +27,7 @@ struct WatchedRun {
     stop: CancellationToken,
 }
 
-/// A run that is watched over until this is dropped.
+/// A run that is watched until this is dropped.
 #[derive(Debug)]
 pub(crate) struct WatchGuard {
     watched_runs: Arc<WatchedRuns>,
@@ -40,7 +40,7 @@ impl Drop for WatchGuard {
     }
 }
 
-/// A run of which there is something to tell.
+/// A finding to report, and its run.
 #[derive(Debug)]
 pub(super) struct WatchFinding {
     pub(super) run: RunId,
@@ -49,36 +49,36 @@ pub(super) struct WatchFinding {
 }
 
 impl WatchedRuns {
-    /// Watches over a run from now on.
+    /// Watches a run from now on.
     pub(crate) fn watch(self: &Arc<Self>, link: &RunLink) -> WatchGuard {
-        let (pulse, stop) = (link.pulse.clone(), link.stop.clone());
+        let (pulse, stop) = (link.heartbeat.clone(), link.stop.clone());
         self.lock().insert(link.run, WatchedRun { pulse, silence: SilenceTracker::default(), stop });
         self.run_added.notify_one();
         WatchGuard { watched_runs: Arc::clone(self), run: link.run }
     }
 
-    /// Waits until there is a run to watch over.
+    /// Waits until there is a run to watch.
     pub(super) async fn wait_for_run(&self) {
         while self.lock().is_empty() {
             self.run_added.notified().await;
         }
     }
 
-    /// Looks at every run.
-    pub(super) fn look(&self, watch: &WatchdogSettings) -> Vec<WatchFinding> {
+    /// Checks every run.
+    pub(super) fn check_all(&self, settings: &WatchdogSettings) -> Vec<WatchFinding> {
         let mut runs = self.lock();
-        let found = runs.iter_mut().filter_map(|(run, ward)| {
-            let heard = if ward.pulse.check_alive() { RunActivity::Active } else { RunActivity::Silent };
-            let finding = ward.silence.look(heard, watch)?;
-            Some(WatchFinding { run: *run, finding, stop: ward.stop.clone() })
+        let found = runs.iter_mut().filter_map(|(run, watched)| {
+            let activity = if watched.pulse.check_alive() { RunActivity::Active } else { RunActivity::Silent };
+            let finding = watched.silence.record_check(activity, settings)?;
+            Some(WatchFinding { run: *run, finding, stop: watched.stop.clone() })
         });
         found.collect()
     }
 
-    /// Forgets the silence of a run that has a reason for it.
+    /// Resets the silence of a run that has a reason for it.
     pub(super) fn reset_silence(&self, run: RunId) {
-        if let Some(ward) = self.lock().get_mut(&run) {
-            ward.silence = SilenceTracker::default();
+        if let Some(watched) = self.lock().get_mut(&run) {
+            watched.silence = SilenceTracker::default();
         }
     }
 

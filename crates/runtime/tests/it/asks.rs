@@ -162,7 +162,7 @@ async fn nobody_decides_in_time_and_the_model_hears_so() {
     stage.clock().advance(Duration::from_secs(60));
     driver.rest().await;
     let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
-    assert!(told.contains("Nobody was there to decide it in time."), "{told}");
+    assert!(told.contains("The user did not decide in time."), "{told}");
     let run = driver.leave().await;
     assert_eq!((run.count(started), witness(&stage).as_str()), (0, ""));
 }

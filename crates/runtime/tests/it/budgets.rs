@@ -283,7 +283,7 @@ async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
     for crash in [false, true] {
         let yaml = "  - when: { prompt: 'your last answer' }
     answer: [hang: true]
-  - when: { prompt: 'may go on' }
+  - when: { prompt: 'may continue' }
     answer: [say: done]
   - answer: [call: { tool: view, input: { path: a.txt } }]
     usage: { input: 1000, output: 200 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use host::{Home, ProcessIdentity};
 use kernel::{
     BoundaryPoint, InputRefusal, Kernel, KernelEffect, KernelInput, RunEnding, RunUpdate, SessionLimits, TaskSpawn,
-    TodoMove,
+    TodoTransition,
 };
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
 use protocol::*;
@@ -120,7 +120,7 @@ impl World {
                     TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Principal::Task { id },
                     TodoAuthor::Unverified => panic!("nobody wrote a todo"),
                 };
-                self.apply(KernelInput::Todos { by, changed, gone, upto }).await;
+                self.apply(KernelInput::TodosChanged { by, changed, gone, upto }).await;
             }
             self.read = self.reader.todo_changes(&|_n| true).unwrap();
             if self.read.is_empty() {
@@ -183,9 +183,9 @@ impl World {
                 agent: None,
             }),
             2 => KernelInput::EndFleet(FleetEnd::Stopped),
-            3 => KernelInput::MoveTodo { todo, to: TodoMove::Reuse(None) },
-            4 => KernelInput::MoveTodo { todo, to: TodoMove::Block("no".into()) },
-            5 => KernelInput::MoveTodo { todo, to: TodoMove::Reopen },
+            3 => KernelInput::SetTodoState { todo, to: TodoTransition::Reuse(None) },
+            4 => KernelInput::SetTodoState { todo, to: TodoTransition::Block("no".into()) },
+            5 => KernelInput::SetTodoState { todo, to: TodoTransition::Reopen },
             _ => {
                 let id = task(self.tasks.len());
                 let due = self.kernel.due_todos("a");
@@ -219,11 +219,11 @@ impl World {
                 let quote = TurnQuote {
                     input: 1,
                     estimated: 0,
-                    least: 1,
+                    min_output: 1,
                     expected: 1,
-                    most: 1,
+                    max_output: 1,
                     price: None,
-                    spare: Cost::ZERO,
+                    last_turn_reserve: Cost::ZERO,
                 };
                 self.apply(KernelInput::Report(run, RunUpdate::TurnBegun { model: "m".into(), quote })).await;
                 let turn = self.kernel.task(run.task).unwrap().turn;

@@ -126,7 +126,7 @@ async fn without_a_repository_the_agent_fails_and_is_never_asked() {
     let stage = starts("  - when: { agent: maker }\n    answer: [say: worked]\n").ready();
     let run = play(&stage).await;
     let told = run.text();
-    assert!(told.contains("failed") && told.contains("in no git repository") && !told.contains("worked"), "{told}");
+    assert!(told.contains("failed") && told.contains("not in a git repository") && !told.contains("worked"), "{told}");
     assert_eq!(run.count(|event| matches!(event, Event::WorkCheckedOut { .. })), 0);
 }
 
@@ -227,7 +227,7 @@ async fn a_checkout_that_is_gone_after_a_crash_fails_the_task() {
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert!(run.text().contains("it is gone; start the task anew"), "{}", run.text());
+    assert!(run.text().contains("it is gone; start the task again"), "{}", run.text());
 }
 
 #[tokio::test]

@@ -211,7 +211,7 @@ async fn a_persons_word_covers_the_path_that_a_call_had_and_no_other() {
             );
         } else {
             assert_eq!((answer.status, run.file("a/new.txt")), (ToolResultStatus::Refused, None), "{answer:?}");
-            assert!(answer.text.contains("b/new.txt is not what the call was permitted to open"), "{answer:?}");
+            assert!(answer.text.contains("b/new.txt is not permitted for this call"), "{answer:?}");
         }
     }
 }

@@ -45,7 +45,7 @@ fn reply(text: &str) -> AskDecision {
     AskDecision::Reply { text: text.into() }
 }
 
-const NOBODY: &str = "heard: Nobody answered; decide yourself, and tell the user what you assumed.";
+const NOBODY: &str = "heard: The user did not answer; decide yourself and report what you assumed.";
 
 #[tokio::test]
 async fn an_answer_reaches_the_model() {

@@ -154,7 +154,7 @@ async fn a_disk_at_its_floor_costs_a_command_its_output_and_not_the_session_its_
     driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let command = driver.tasks()[1].clone();
-    let note = "[from here on nothing is kept: the disk has 999 bytes left, and 1000 are to stay free]";
+    let note = "[output after this point is not stored: the disk has 999 bytes left, and 1000 must stay free]";
     assert_eq!(command.state, TaskState::Finished { outcome: TaskOutcome::Completed });
     assert_eq!(command.result.as_deref().map(str::trim), Some(note));
     assert_eq!(runtime::task_output(stage.home(), driver.id(), &command).trim(), note);

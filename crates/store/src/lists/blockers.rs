@@ -1,4 +1,4 @@
-//! What waits for what: unfinished blockers, and circles.
+//! Dependencies between items: unfinished blockers, and cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use rusqlite::params;
 use super::rows::ListRows;
 
 impl ListRows<'_> {
-    /// Those that an item waits for and that are not done.
+    /// The unfinished items that an item waits for.
     pub(super) fn open_blockers(&self, id: ItemId) -> rusqlite::Result<Vec<ItemId>> {
         self.conn
             .prepare_cached(
@@ -20,7 +20,7 @@ impl ListRows<'_> {
             .collect()
     }
 
-    /// What each item that waits waits for.
+    /// The blockers of each item that has any.
     pub(super) fn edges(&self) -> rusqlite::Result<BTreeMap<ItemId, Vec<ItemId>>> {
         let mut select = self.conn.prepare_cached(
             "SELECT i.id, CAST(e.value AS INTEGER) FROM bosun_items AS i, json_each(i.body, '$.blockedBy') AS e
@@ -35,14 +35,21 @@ impl ListRows<'_> {
     }
 }
 
-/// A circle through any of these items, each waiting for the next.
-pub(super) fn circle(edges: &BTreeMap<ItemId, Vec<ItemId>>, from: impl Iterator<Item = ItemId>) -> Option<Vec<ItemId>> {
+/// A cycle that can be reached from any of these items, each waiting for the next.
+pub(super) fn find_cycle(
+    edges: &BTreeMap<ItemId, Vec<ItemId>>,
+    from: impl Iterator<Item = ItemId>,
+) -> Option<Vec<ItemId>> {
     let mut clear = BTreeSet::new();
-    from.into_iter().find_map(|start| through(edges, start, &mut clear))
+    from.into_iter().find_map(|start| find_cycle_from(edges, start, &mut clear))
 }
 
-/// A circle that can be reached from `start`. What is `clear` leads to none.
-fn through(edges: &BTreeMap<ItemId, Vec<ItemId>>, start: ItemId, clear: &mut BTreeSet<ItemId>) -> Option<Vec<ItemId>> {
+/// A cycle that can be reached from `start`. Items in `clear` lead to none.
+fn find_cycle_from(
+    edges: &BTreeMap<ItemId, Vec<ItemId>>,
+    start: ItemId,
+    clear: &mut BTreeSet<ItemId>,
+) -> Option<Vec<ItemId>> {
     let next = |id: ItemId| edges.get(&id).map(Vec::as_slice).unwrap_or_default().iter().copied();
     let mut path = vec![(start, next(start))];
     while let Some((id, rest)) = path.last_mut() {

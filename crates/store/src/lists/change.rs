@@ -1,4 +1,4 @@
-//! What a new item says, and what a change of one does to it.
+//! New items, and changes of items.
 
 use protocol::{ItemId, ItemStatus, TaskId};
 use serde_json::{Map, Value};
@@ -6,27 +6,27 @@ use serde_json::{Map, Value};
 use super::rows::{ItemBody, ItemRow};
 use super::{ListError, limits};
 
-/// What a new item says.
+/// A new item.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewItem {
     /// What is to be done, in one line.
     pub subject: String,
-    /// What whoever does it must know.
+    /// Details for the agent or person who does it.
     pub description: String,
-    /// What somebody is doing while it is done.
+    /// What to show while it is in progress.
     pub active_form: Option<String>,
     /// Who does it.
     pub owner: Option<String>,
     /// The items that it waits for.
     pub blocked_by: Vec<ItemId>,
-    /// Whatever else is said of it.
+    /// Additional data.
     pub metadata: Map<String, Value>,
-    /// Whose words these are.
+    /// Who wrote it.
     pub author: String,
 }
 
 impl NewItem {
-    /// Refuses what could not be kept.
+    /// Refuses an item that is not valid.
     pub fn check(&self) -> Result<(), ListError> {
         limits::check(&self.clone().body())
     }
@@ -39,39 +39,39 @@ impl NewItem {
     }
 }
 
-/// What becomes of an item; what is left out stays.
+/// A change of an item; absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ItemChange {
     /// What is to be done, in one line.
     pub subject: Option<String>,
-    /// What whoever does it must know.
+    /// Details for the agent or person who does it.
     pub description: Option<String>,
-    /// What somebody is doing while it is done.
+    /// What to show while it is in progress.
     pub active_form: Option<String>,
-    /// How far it is.
+    /// Its status.
     pub status: Option<ItemStatus>,
-    /// Who does it; nobody when empty.
+    /// Who does it; an empty text removes the owner.
     pub owner: Option<String>,
     /// More items that wait for it.
     pub add_blocks: Vec<ItemId>,
     /// More items that it waits for.
     pub add_blocked_by: Vec<ItemId>,
-    /// Items that it waits for no more.
+    /// Items that it no longer waits for.
     pub unblock: Vec<ItemId>,
     /// Fields of the metadata; `null` removes one.
     pub metadata: Map<String, Value>,
     /// The task that does it.
     pub task: Option<TaskId>,
-    /// Whose words the change holds.
+    /// Who made the change.
     pub author: String,
 }
 
 /// Which version of an item a change was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedVersion {
-    /// This one: a change of any other is refused.
+    /// This version: the change is refused if the item has another.
     Version(u64),
-    /// Whichever it is: the last word on a field counts.
+    /// Any version: the last write of a field wins.
     Any,
 }
 
@@ -86,23 +86,23 @@ impl ExpectedVersion {
 }
 
 impl ItemChange {
-    /// The row after the change. Its version is still the old one.
+    /// Returns the row after the change, still with the old version.
     pub(super) fn apply(&self, row: &ItemRow) -> ItemRow {
         let mut after = row.clone();
         let body = &mut after.body;
-        let mut words = false;
+        let mut text_changed = false;
         let mut set = |field: &mut String, to: &Option<String>| {
             if let Some(to) = to.as_ref().filter(|to| *to != field) {
                 field.clone_from(to);
-                words = true;
+                text_changed = true;
             }
         };
         set(&mut body.subject, &self.subject);
         set(&mut body.description, &self.description);
-        words |= set_or_clear(&mut body.active_form, self.active_form.as_deref());
-        words |= set_or_clear(&mut body.owner, self.owner.as_deref());
-        words |= merge(&mut body.metadata, &self.metadata);
-        if words {
+        text_changed |= set_or_clear(&mut body.active_form, self.active_form.as_deref());
+        text_changed |= set_or_clear(&mut body.owner, self.owner.as_deref());
+        text_changed |= merge(&mut body.metadata, &self.metadata);
+        if text_changed {
             body.author.clone_from(&self.author);
         }
         body.blocked_by.extend(&self.add_blocked_by);
@@ -139,7 +139,7 @@ fn merge(metadata: &mut Map<String, Value>, change: &Map<String, Value>) -> bool
     *metadata != before
 }
 
-/// Refuses to bring back what was deleted.
+/// Refuses an item that is missing or deleted.
 pub(super) fn require_existing(id: ItemId, row: Option<ItemRow>) -> Result<ItemRow, ListError> {
     row.filter(|row| row.status != ItemStatus::Deleted).ok_or(ListError::Missing(id))
 }

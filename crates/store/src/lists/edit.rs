@@ -1,4 +1,4 @@
-//! A change of a list under way.
+//! A transaction on a list.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -7,16 +7,16 @@ use std::path::Path;
 use protocol::{ItemId, ItemStatus, ListItem, Timestamp};
 use rusqlite::Transaction;
 
-use super::blockers::circle;
+use super::blockers::find_cycle;
 use super::change::require_existing;
 use super::limits::{self, ITEMS};
 use super::list::ChangedItems;
 use super::rows::{ItemBody, ItemRow, ListRows};
 use super::{ExpectedVersion, ItemChange, ListError};
 use crate::backup::BackupLine;
-use crate::error::fault;
+use crate::error::sqlite_error;
 
-/// A change of a list under way; dropped, it never was.
+/// A transaction on a list; it is rolled back when dropped.
 #[derive(Debug)]
 pub(super) struct ListTransaction<'a> {
     pub(super) path: &'a Path,
@@ -32,16 +32,16 @@ impl ListTransaction<'_> {
     }
 
     pub(super) fn try_rows<T>(&self, run: impl FnOnce(ListRows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
-        Ok(run(self.rows()).map_err(fault(self.path))?)
+        Ok(run(self.rows()).map_err(sqlite_error(self.path))?)
     }
 
-    /// Forgets an id that was taken and never filled.
+    /// Removes an id that was reserved and never used.
     pub(super) fn forget_reserved(&self, id: ItemId) -> Result<(), ListError> {
         self.written.borrow_mut().insert(id);
         self.try_rows(|rows| rows.forget_reserved(id))
     }
 
-    /// What was written, as the second copy has it.
+    /// The written items as lines of the backup.
     pub(super) fn backup_lines(&self) -> Result<Vec<BackupLine>, ListError> {
         let line = |id: &ItemId| {
             let list = self.key.to_owned();
@@ -92,11 +92,11 @@ impl ListTransaction<'_> {
             others.extend(self.write(&waiting, blocked, at)?);
         }
         let after = change.apply(&row);
-        let moves =
+        let starts_or_completes =
             after.status != row.status && matches!(after.status, ItemStatus::InProgress | ItemStatus::Completed);
         let deleted = after.status == ItemStatus::Deleted;
         self.write(&row, after, at)?;
-        if moves {
+        if starts_or_completes {
             let by = self.try_rows(|rows| rows.open_blockers(id))?;
             if !by.is_empty() {
                 return Err(ListError::Blocked { id, by });
@@ -108,18 +108,18 @@ impl ListTransaction<'_> {
         self.changed(id, others)
     }
 
-    /// Writes what a row has become, if that is something else, and looks whether it can be so.
+    /// Writes a changed row and checks that it is valid.
     fn write(&self, before: &ItemRow, after: ItemRow, at: Timestamp) -> Result<Option<ItemId>, ListError> {
         if after == *before {
             return Ok(None);
         }
         let row = ItemRow { version: before.version + 1, updated_at: at, ..after };
         self.put(&row)?;
-        self.settle(&row)?;
+        self.validate_row(&row)?;
         Ok(Some(row.id))
     }
 
-    /// Nobody waits for what was deleted.
+    /// Removes a deleted item from the blockers of other items.
     fn release(&self, id: ItemId, at: Timestamp) -> Result<Vec<ItemId>, ListError> {
         let waiting = self.try_rows(|rows| rows.waiting_for(id))?;
         for other in &waiting {
@@ -130,8 +130,8 @@ impl ListTransaction<'_> {
         Ok(waiting)
     }
 
-    /// Refuses a row that was written and cannot be so.
-    pub(super) fn settle(&self, row: &ItemRow) -> Result<(), ListError> {
+    /// Refuses a written row that is not valid.
+    pub(super) fn validate_row(&self, row: &ItemRow) -> Result<(), ListError> {
         limits::check(&row.body)?;
         if row.body.blocked_by.is_empty() {
             return Ok(());
@@ -140,7 +140,7 @@ impl ListTransaction<'_> {
             require_existing(*id, self.find(*id)?)?;
         }
         let edges = self.try_rows(|rows| rows.edges())?;
-        circle(&edges, std::iter::once(row.id)).map_or(Ok(()), |path| Err(ListError::Cycle(path)))
+        find_cycle(&edges, std::iter::once(row.id)).map_or(Ok(()), |path| Err(ListError::Cycle(path)))
     }
 
     pub(super) fn touch(&self, row: ItemRow, at: Timestamp) -> Result<ListItem, ListError> {

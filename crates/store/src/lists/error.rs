@@ -1,10 +1,10 @@
-//! Why a list did not do what it was asked.
+//! Errors of list operations.
 
 use protocol::{ItemId, ListItem, format_item_cycle};
 
 use crate::StoreError;
 
-/// Why a list did not do what it was asked. Nothing was changed.
+/// Why a list operation failed. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
     /// The file failed.
@@ -13,12 +13,12 @@ pub enum ListError {
     /// There is no such item.
     #[error("Task not found: {0}")]
     Missing(ItemId),
-    /// Somebody has changed the item since.
-    #[error("item {} was changed by others: it has version {}, and the change was made for version {seen}", .fresh.id, .fresh.version)]
+    /// The item has changed in the meantime.
+    #[error("item {} was changed in the meantime: it has version {}, and the change was made for version {seen}", .fresh.id, .fresh.version)]
     Stale {
         /// The version that the change was made for.
         seen: u64,
-        /// The item as it is.
+        /// The item as it is now.
         fresh: Box<ListItem>,
     },
     /// Items that it waits for are not done.
@@ -26,16 +26,16 @@ pub enum ListError {
     Blocked {
         /// The item.
         id: ItemId,
-        /// Those that are not done.
+        /// The items that are not done.
         by: Vec<ItemId>,
     },
     /// Items would wait for themselves.
     #[error("items would wait for themselves: {}", format_item_cycle(.0))]
     Cycle(Vec<ItemId>),
-    /// Only what is done can be put away.
+    /// Only completed items can be archived.
     #[error("item {0} is not completed, and only completed items can be archived")]
     Unfinished(ItemId),
-    /// It cannot be kept as it is.
+    /// It is not valid.
     #[error("{0}")]
     Invalid(String),
 }

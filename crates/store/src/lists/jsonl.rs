@@ -1,9 +1,9 @@
-//! Lists as text that a repository can keep: one item a line, keys in order, so that a change of an item is a change of
-//! its line.
+//! Lists as text for a repository: one item per line, with sorted keys, so that a change of an item changes only its
+//! line.
 
 use protocol::{ItemId, ItemStatus, ListItem, Timestamp};
 
-use super::blockers::circle;
+use super::blockers::find_cycle;
 use super::edit::ListTransaction;
 use super::limits;
 use super::list::ItemList;
@@ -13,20 +13,20 @@ use super::{ItemQuery, ListError};
 /// Most bytes of a file.
 const FILE: usize = 64 * 1024 * 1024;
 
-/// What became of the items of a file.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ItemImportReport {
-    /// Those that were not there.
+    /// Items that were new.
     pub created: Vec<ItemId>,
-    /// Those that were older.
+    /// Items that were older here.
     pub changed: Vec<ItemId>,
-    /// Those that were the same, or newer, and stay.
+    /// Items that were the same or newer here, and stay.
     pub unchanged: Vec<ItemId>,
-    /// Those that both sides have changed, and that stay as they are.
+    /// Items that both sides have changed, and that stay as they are.
     pub conflicts: Vec<ItemId>,
 }
 
-/// The items as lines.
+/// Formats items as JSON Lines.
 pub fn to_jsonl(items: &[ListItem]) -> Result<String, ListError> {
     let mut text = String::new();
     for item in items {
@@ -41,10 +41,10 @@ pub fn to_jsonl(items: &[ListItem]) -> Result<String, ListError> {
     Ok(text)
 }
 
-/// The items of such lines.
+/// Parses items from JSON Lines.
 pub fn from_jsonl(text: &str) -> Result<Vec<ListItem>, ListError> {
     if text.len() > FILE {
-        return Err(ListError::Invalid(format!("the file has {} bytes, and at most {FILE} are read", text.len())));
+        return Err(ListError::Invalid(format!("the file has {} bytes, and at most {FILE} can be read", text.len())));
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
@@ -55,26 +55,26 @@ pub fn from_jsonl(text: &str) -> Result<Vec<ListItem>, ListError> {
 }
 
 impl ItemList {
-    /// Everything that is not deleted.
+    /// All items that are not deleted.
     pub fn export(&self) -> Result<Vec<ListItem>, ListError> {
         self.items(&ItemQuery { archived: true, ..ItemQuery::default() })
     }
 
-    /// Takes items in, all or none. One that is here already is replaced by a later version of it only.
+    /// Imports items, all or none. An existing item is replaced only by a later version of it.
     pub fn import(&self, items: Vec<ListItem>, at: Timestamp) -> Result<ItemImportReport, ListError> {
         self.change(|list| {
             let mut imported = ItemImportReport::default();
             for item in items {
-                list.take_in(item.into(), at, &mut imported)?;
+                list.import_item(item.into(), at, &mut imported)?;
             }
-            list.settle_all(&imported)?;
+            list.validate_imported(&imported)?;
             Ok(imported)
         })
     }
 }
 
 impl ListTransaction<'_> {
-    fn take_in(&self, row: ItemRow, at: Timestamp, imported: &mut ItemImportReport) -> Result<(), ListError> {
+    fn import_item(&self, row: ItemRow, at: Timestamp, imported: &mut ItemImportReport) -> Result<(), ListError> {
         let id = row.id;
         if id.0 == 0 || row.version == 0 || row.status == ItemStatus::Deleted {
             return Err(ListError::Invalid(format!("item {id} has no id, no version, or is deleted")));
@@ -96,8 +96,8 @@ impl ListTransaction<'_> {
         Ok(())
     }
 
-    /// Refuses a list in which items wait for what is not there, or for themselves.
-    fn settle_all(&self, imported: &ItemImportReport) -> Result<(), ListError> {
+    /// Refuses a list in which items wait for missing items or for themselves.
+    fn validate_imported(&self, imported: &ItemImportReport) -> Result<(), ListError> {
         let written = || imported.created.iter().chain(&imported.changed).copied();
         if self.try_rows(|rows| rows.count())? > limits::ITEMS {
             return Err(ListError::Invalid(format!("a list holds at most {} items", limits::ITEMS)));
@@ -106,7 +106,7 @@ impl ListTransaction<'_> {
         for id in written().flat_map(|id| edges.get(&id).into_iter().flatten()) {
             super::change::require_existing(*id, self.find(*id)?)?;
         }
-        circle(&edges, written()).map_or(Ok(()), |path| Err(ListError::Cycle(path)))
+        find_cycle(&edges, written()).map_or(Ok(()), |path| Err(ListError::Cycle(path)))
     }
 }
 

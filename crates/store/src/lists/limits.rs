@@ -1,4 +1,4 @@
-//! How much an item may hold: whoever reads a list must not drown in it.
+//! Size limits of items, which keep lists readable.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ const LINE: usize = 500;
 /// Most bytes of a description.
 const TEXT: usize = 32 * 1024;
 
-/// Most bytes of metadata, and how deep they may nest.
+/// Most bytes of metadata, and how deep it may be nested.
 const METADATA: usize = 16 * 1024;
 const DEPTH: usize = 16;
 
@@ -21,7 +21,7 @@ const BLOCKERS: usize = 200;
 /// Most items of a list that are neither deleted nor archived.
 pub(super) const ITEMS: u32 = 10_000;
 
-/// Refuses what is too large, or is not a line where a line is meant.
+/// Refuses an item that is too large, or has several lines where one is expected.
 pub(super) fn check(body: &ItemBody) -> Result<(), ListError> {
     if body.subject.trim().is_empty() {
         return Err(ListError::Invalid("`subject` is empty; say in one line what is to be done".into()));
@@ -49,7 +49,7 @@ fn at_most(field: &str, found: usize, most: usize) -> Result<(), ListError> {
     match found <= most {
         true => Ok(()),
         false => Err(ListError::Invalid(format!(
-            "`{field}` has {found} bytes, and at most {most} are kept; keep it in a file"
+            "`{field}` has {found} bytes, and at most {most} are allowed; put it in a file"
         ))),
     }
 }
@@ -63,7 +63,7 @@ fn metadata(fields: &Map<String, Value>) -> Result<(), ListError> {
     Ok(())
 }
 
-/// Whether a value nests deeper; it looks no deeper than that.
+/// Whether a value is nested deeper than `most`; it looks no deeper than that.
 fn is_deeper(value: &Value, most: usize) -> bool {
     match (value, most) {
         (Value::Array(_) | Value::Object(_), 0) => true,

@@ -1,4 +1,4 @@
-//! One list, open.
+//! An open list.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,30 +12,30 @@ use super::change::require_existing;
 use super::edit::ListTransaction;
 use super::rows::{ItemBody, ItemRow, ListRows};
 use super::{ExpectedVersion, ItemChange, ListError, NewItem};
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::session::open_current;
 use crate::{SessionIndex, StoreError, backup};
 
-/// One list, on a connection of its own.
+/// An open list, on its own connection.
 #[derive(Debug)]
 pub struct ItemList {
     path: PathBuf,
     key: String,
     conn: Connection,
-    /// Where the second copy of a list is that outlives sessions.
+    /// The home with the backup, for a list that outlives sessions.
     backup: Option<Home>,
 }
 
-/// Which items are wanted.
+/// A query for items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemQuery {
-    /// Only those that are so far; all that are not deleted when absent.
+    /// Only items with this status; all that are not deleted when absent.
     pub status: Option<ItemStatus>,
-    /// Only those of this owner.
+    /// Only items of this owner.
     pub owner: Option<String>,
-    /// Those that are put away too.
+    /// Whether to include archived items.
     pub archived: bool,
-    /// Only those after this one.
+    /// Only items after this one.
     pub after: Option<ItemId>,
     /// Most items.
     pub limit: u32,
@@ -47,24 +47,24 @@ impl Default for ItemQuery {
     }
 }
 
-/// What a change left.
+/// The items that an operation changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedItems {
-    /// The item that was meant.
+    /// The item that the operation was for.
     pub item: ListItem,
     /// Others that were changed with it.
     pub others: Vec<ListItem>,
 }
 
 impl ItemList {
-    /// The list of a session, whoever owns that.
+    /// The list of a session, with any owner or none.
     pub fn of_session(home: &Home, id: SessionId) -> Result<ItemList, StoreError> {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;
         Ok(ItemList { path, key: "session".into(), conn, backup: None })
     }
 
-    /// The list of the project with this topmost folder.
+    /// The list of the project with this root folder.
     pub fn of_project(home: &Home, top: &str) -> Result<ItemList, StoreError> {
         ItemList::shared(home, format!("project:{top}"))
     }
@@ -85,9 +85,9 @@ impl ItemList {
         found.filter(|item| item.status != ItemStatus::Deleted).ok_or(ListError::Missing(id))
     }
 
-    /// Items in the order that they were made.
-    pub fn items(&self, wanted: &ItemQuery) -> Result<Vec<ListItem>, ListError> {
-        let ItemQuery { status, owner, archived, after, limit } = wanted;
+    /// Items in the order in which they were created.
+    pub fn items(&self, query: &ItemQuery) -> Result<Vec<ListItem>, ListError> {
+        let ItemQuery { status, owner, archived, after, limit } = query;
         let status = status.map(ItemStatus::as_str);
         let condition = "(:status IS NULL AND status <> 'deleted' OR status = :status)
              AND (:owner IS NULL OR json_extract(body, '$.owner') = :owner)
@@ -113,37 +113,37 @@ impl ItemList {
         self.with_blocks(|rows| rows.select(condition, &[(":task", &task.to_string())]))
     }
 
-    /// Takes an id for an item that may come to be; until then nobody sees it.
+    /// Reserves an id for an item that may be created later; until then it is not visible.
     pub fn reserve(&self, at: Timestamp) -> Result<ItemId, ListError> {
         self.change(|list| list.insert(ItemStatus::Deleted, ItemBody::default(), at).map(|row| row.id))
     }
 
-    /// Makes an item.
+    /// Creates an item.
     pub fn create(&self, new: NewItem, at: Timestamp) -> Result<ChangedItems, ListError> {
         self.change(|list| {
             let row = list.insert(ItemStatus::Pending, new.body(), at)?;
-            list.settle(&row)?;
+            list.validate_row(&row)?;
             list.changed(row.id, Vec::new())
         })
     }
 
-    /// Makes the item that an id was taken for.
+    /// Creates the item that an id was reserved for.
     pub fn fill(&self, id: ItemId, new: NewItem, at: Timestamp) -> Result<ChangedItems, ListError> {
         self.change(|list| {
             let reserved = list.find(id)?.filter(|row| row.version == 0).ok_or(ListError::Missing(id))?;
             let row = ItemRow { version: 1, status: ItemStatus::Pending, body: new.body(), updated_at: at, ..reserved };
             list.put(&row)?;
-            list.settle(&row)?;
+            list.validate_row(&row)?;
             list.changed(id, Vec::new())
         })
     }
 
-    /// Gives back an id that was taken for an item that does not come to be.
+    /// Releases a reserved id that is not used.
     pub fn release(&self, id: ItemId) -> Result<(), ListError> {
         self.change(|list| list.forget_reserved(id))
     }
 
-    /// Changes an item, unless it is another than the change was made for.
+    /// Changes an item, unless its version is not the expected one.
     pub fn update(
         &self,
         id: ItemId,
@@ -154,7 +154,7 @@ impl ItemList {
         self.change(|list| list.update(id, seen, change, at))
     }
 
-    /// What a change would do, or why it would be refused.
+    /// Returns what a change would do, or why it would be refused.
     pub fn preview_update(
         &self,
         id: ItemId,
@@ -165,33 +165,36 @@ impl ItemList {
         self.begin()?.update(id, seen, change, at)
     }
 
-    /// Puts away items that are completed: this one, or all.
+    /// Archives completed items: this one, or all.
     pub fn archive(&self, id: Option<ItemId>, at: Timestamp) -> Result<Vec<ListItem>, ListError> {
         self.change(|list| {
             let rows = match id {
                 Some(id) => vec![require_existing(id, list.find(id)?)?],
-                None => list.rows().select("status = 'completed' AND NOT archived", &[]).map_err(fault(&self.path))?,
+                None => list
+                    .rows()
+                    .select("status = 'completed' AND NOT archived", &[])
+                    .map_err(sqlite_error(&self.path))?,
             };
-            let put_away = |row: ItemRow| match row.status {
+            let archive = |row: ItemRow| match row.status {
                 ItemStatus::Completed => list.touch(ItemRow { archived: true, ..row }, at),
                 ItemStatus::Pending | ItemStatus::InProgress | ItemStatus::Deleted => {
                     Err(ListError::Unfinished(row.id))
                 }
             };
-            rows.into_iter().map(put_away).collect()
+            rows.into_iter().map(archive).collect()
         })
     }
 
-    /// Looks at one moment of the list.
-    fn read<T>(&self, look: impl FnOnce(ListRows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
-        let look = || {
-            let moment = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
-            look(ListRows { conn: &moment, key: &self.key })
+    /// Reads a consistent snapshot of the list.
+    fn read<T>(&self, query: impl FnOnce(ListRows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
+        let run = || {
+            let snapshot = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
+            query(ListRows { conn: &snapshot, key: &self.key })
         };
-        look().map_err(fault(&self.path)).map_err(|error| self.repaired(error).into())
+        run().map_err(sqlite_error(&self.path)).map_err(|error| self.repaired(error).into())
     }
 
-    /// A damaged file is made again, for the next time that it is opened.
+    /// Rebuilds a damaged file, for the next time it is opened.
     fn repaired(&self, error: StoreError) -> StoreError {
         match (&error, &self.backup) {
             (StoreError::Corrupt { .. }, Some(home)) => SessionIndex::rebuild(home).err().unwrap_or(error),
@@ -219,32 +222,32 @@ impl ItemList {
 
     fn begin(&self) -> Result<ListTransaction<'_>, ListError> {
         let begun = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
-        let transaction = begun.map_err(fault(&self.path))?;
+        let transaction = begun.map_err(sqlite_error(&self.path))?;
         Ok(ListTransaction { path: &self.path, key: &self.key, transaction, written: RefCell::default() })
     }
 
-    /// Changes the list in a transaction that waits for its turn at the start, where waiting can succeed.
+    /// Changes the list in a transaction that takes the write lock at its start, where waiting for it can succeed.
     pub(super) fn change<T>(
         &self,
         edit: impl FnOnce(&ListTransaction<'_>) -> Result<T, ListError>,
     ) -> Result<T, ListError> {
-        let mended = |error| match error {
+        let repaired = |error| match error {
             ListError::Store(error) => ListError::Store(self.repaired(error)),
             refused => refused,
         };
-        let change = self.begin().map_err(mended)?;
+        let change = self.begin().map_err(repaired)?;
         let edited = edit(&change).and_then(|changed| Ok((changed, change.backup_lines()?)));
         let (changed, lines) = match edited {
             Ok(edited) => edited,
             Err(error) => {
                 drop(change);
-                return Err(mended(error));
+                return Err(repaired(error));
             }
         };
-        change.transaction.commit().map_err(fault(&self.path))?;
+        change.transaction.commit().map_err(sqlite_error(&self.path))?;
         if let Some(home) = self.backup.as_ref().filter(|_| !lines.is_empty()) {
-            // What is committed is committed; the second copy has it again with the next change of the item.
-            let _unsaid = backup::append(home, &self.conn, &lines);
+            // The change is committed in any case; the backup gets it with the next change of the item.
+            let _ignored = backup::append(home, &self.conn, &lines);
         }
         Ok(changed)
     }

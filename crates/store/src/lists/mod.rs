@@ -1,7 +1,7 @@
-//! Lists that agents and people share: that of a session in its own file, those of projects and teams in `bosun.db`.
+//! Shared lists of agents and people: a session's list in its own file, project and team lists in `bosun.db`.
 //!
-//! Each change is one transaction that waits for its turn at the start, and names the version that it was made for: an
-//! older one is refused with the item as it is. A list needs no owner, so any number of processes may write to it.
+//! Each change is one transaction that takes the write lock at its start, and names the version it was made for: if the
+//! item has changed, it is refused with the current item. A list needs no owner, so many processes may write to it.
 
 mod blockers;
 mod change;

@@ -1,4 +1,4 @@
-//! Lists are taken over from a file that is damaged, as far as they can be read.
+//! Recovers lists from a damaged file, as far as they can be read.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::rows::{COLUMNS, ItemRow, ListRows, read};
 use crate::backup::BackupLine;
 use crate::connect;
 
-/// Writes every item of the damaged file that reads well into the other.
+/// Copies every readable item of the damaged file into the other.
 pub(crate) fn recover_lists(damaged: &Path, into: &Connection) -> rusqlite::Result<()> {
     let change = Transaction::new_unchecked(into, TransactionBehavior::Immediate)?;
     if let Ok(from) = connect::readable(damaged) {
@@ -18,7 +18,7 @@ pub(crate) fn recover_lists(damaged: &Path, into: &Connection) -> rusqlite::Resu
     change.commit()
 }
 
-/// Every item of every list, as lines of the second copy.
+/// All items of all lists, as lines of the backup.
 pub(crate) fn every_item(conn: &Connection) -> rusqlite::Result<Vec<BackupLine>> {
     conn.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items ORDER BY list, id"))?
         .query_map([], |row| {
@@ -27,7 +27,7 @@ pub(crate) fn every_item(conn: &Connection) -> rusqlite::Result<Vec<BackupLine>>
         .collect()
 }
 
-/// Writes an item unless it is there in this version or a later one, and says whether it did.
+/// Writes an item unless the list has it in this version or a later one; returns whether it did.
 pub(crate) fn restore_item(conn: &Connection, list: &str, item: ListItem) -> rusqlite::Result<bool> {
     let (rows, row) = (ListRows { conn, key: list }, ItemRow::from(item));
     let is_newer = rows.find(row.id).map_or(true, |known| known.is_none_or(|known| known.version < row.version));
@@ -37,7 +37,7 @@ pub(crate) fn restore_item(conn: &Connection, list: &str, item: ListItem) -> rus
     Ok(is_newer)
 }
 
-/// What cannot be read is left out; what cannot be written is an error.
+/// Copies the items. Unreadable ones are left out; a failed write is an error.
 fn copy(from: &Connection, into: &Connection) -> rusqlite::Result<()> {
     let Ok(mut select) = from.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items")) else { return Ok(()) };
     let Ok(mut rows) = select.query([]) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Items as rows: what is asked for is a column, the rest is JSON.
+//! Items as rows: values that are queried are columns, the rest is JSON.
 
 use protocol::{ItemId, ItemStatus, ListItem, TaskId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
@@ -22,7 +22,7 @@ pub(super) struct ItemRow {
     pub(super) updated_at: Timestamp,
 }
 
-/// What is said of an item. Which items wait for it follows from what those say.
+/// The content of an item. Which items wait for it follows from their own content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ItemBody {
@@ -37,7 +37,7 @@ pub(super) struct ItemBody {
 }
 
 impl ItemRow {
-    /// The item, with those that wait for it.
+    /// The item, with the items that wait for it.
     pub(super) fn item(self, blocks: Vec<ItemId>) -> ListItem {
         let ItemRow { id, version, status, body, archived, created_at, updated_at } = self;
         let ItemBody { subject, description, active_form, owner, blocked_by, metadata, task, author } = body;
@@ -86,14 +86,14 @@ impl ListRows<'_> {
             .optional()
     }
 
-    /// A row with what waits for it.
+    /// An item with the items that wait for it.
     pub(super) fn item(&self, id: ItemId) -> rusqlite::Result<Option<ListItem>> {
         let Some(row) = self.find(id)? else { return Ok(None) };
         let blocks = self.waiting_for(id)?;
         Ok(Some(row.item(blocks)))
     }
 
-    /// Rows that a condition holds for, oldest first. The condition may name `:status`, `:owner`, `:after`, `:limit`.
+    /// Rows that match a condition, which may use named parameters.
     pub(super) fn select(
         &self,
         condition: &str,
@@ -118,7 +118,7 @@ impl ListRows<'_> {
             .collect()
     }
 
-    /// Writes a row, whether it was there or not.
+    /// Inserts or replaces a row.
     pub(super) fn put(&self, row: &ItemRow) -> rusqlite::Result<()> {
         self.conn
             .prepare_cached(&format!(
@@ -138,7 +138,7 @@ impl ListRows<'_> {
         Ok(())
     }
 
-    /// The first id that was never used; none when the numbers are.
+    /// The first id that was never used; none when all numbers are used.
     pub(super) fn next_id(&self) -> rusqlite::Result<Option<ItemId>> {
         let last: u32 = self
             .conn
@@ -147,7 +147,7 @@ impl ListRows<'_> {
         Ok(last.checked_add(1).map(ItemId))
     }
 
-    /// Forgets an id that was taken and never filled.
+    /// Removes an id that was reserved and never used.
     pub(super) fn forget_reserved(&self, id: ItemId) -> rusqlite::Result<()> {
         self.conn
             .prepare_cached("DELETE FROM bosun_items WHERE list = ?1 AND id = ?2 AND version = 0")?

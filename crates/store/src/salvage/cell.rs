@@ -1,10 +1,10 @@
-//! Rows of the log as cells of a page: the length of a row, its number, what its columns are, and the columns.
+//! Rows of the log as cells of a database page: the length of a row, its number, the column types, and the columns.
 
 use std::ops::Range;
 
 use super::pages::{DatabasePages, PAGE};
 
-/// An event as its row has it.
+/// An event as stored in its row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EventCell {
     pub(super) seq: u64,
@@ -14,31 +14,31 @@ pub(super) struct EventCell {
     pub(super) body: String,
 }
 
-/// Most bytes of a row in its own page, and fewest when the rest is on others.
+/// Most bytes of a row in its own page, and fewest when the rest is on overflow pages.
 const MOST_HERE: usize = PAGE - 35;
 const LEAST_HERE: usize = (PAGE - 12) * 32 / 255 - 23;
 
 /// Longer than any event.
 const LONGEST: usize = 1 << 30;
 
-/// The events of a page that says where its cells are.
+/// The events of a page with an intact cell index.
 pub(super) fn cells_of_leaf(pages: &DatabasePages, number: u32) -> Vec<EventCell> {
     pages.cells_at(number).into_iter().filter_map(|at| cell(pages, number, at)).collect()
 }
 
-/// The events of a page whose header is lost, wherever one seems to stand.
+/// The events of a page whose header is lost: every position is tried.
 pub(super) fn cells_anywhere(pages: &DatabasePages, number: u32) -> Vec<EventCell> {
     (0..PAGE).filter_map(|at| cell(pages, number, at)).collect()
 }
 
-/// The event that stands there, if one does.
+/// The event at this position, if there is one.
 fn cell(pages: &DatabasePages, number: u32, at: usize) -> Option<EventCell> {
     let page = pages.page(number)?;
     let (length, used) = varint(page.get(at..)?)?;
     let length = usize::try_from(length).ok().filter(|length| *length <= LONGEST)?;
     let (seq, more) = varint(page.get(at + used..)?)?;
     let from = at + used + more;
-    // The columns are looked at before anything is copied.
+    // The columns are checked before anything is copied.
     let columns = columns(page.get(from..)?)?;
     if columns.body.end != length {
         return None;
@@ -54,7 +54,7 @@ fn cell(pages: &DatabasePages, number: u32, at: usize) -> Option<EventCell> {
     })
 }
 
-/// Where the columns of a row are, and the kinds of its numbers.
+/// The positions of a row's columns, and the types of its numbers.
 struct EventColumns {
     v: (u64, usize),
     at: (u64, usize),
@@ -62,7 +62,7 @@ struct EventColumns {
     body: Range<usize>,
 }
 
-/// The columns of a row of the log: its number (which is not in the row), two numbers and two texts.
+/// Parses the columns of a log row: its number (which is not stored in the row), two numbers and two texts.
 fn columns(row: &[u8]) -> Option<EventColumns> {
     let (header, mut at) = varint(row)?;
     let header = usize::try_from(header).ok().filter(|header| (6..=16).contains(header))?;
@@ -88,7 +88,7 @@ fn columns(row: &[u8]) -> Option<EventColumns> {
     })
 }
 
-/// A row with what is on other pages.
+/// A whole row, including its overflow pages.
 fn whole(pages: &DatabasePages, page: &[u8], from: usize, length: usize) -> Option<Vec<u8>> {
     if length <= MOST_HERE {
         return Some(page.get(from..from + length)?.to_vec());
@@ -110,7 +110,7 @@ fn pointer(page: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
 }
 
-/// How many bytes a number of this kind takes.
+/// How many bytes a number of this type takes.
 fn width(kind: u64) -> Option<usize> {
     match kind {
         8 | 9 => Some(0),
@@ -133,7 +133,7 @@ fn integer(row: &[u8], (kind, at): (u64, usize)) -> Option<i64> {
     }
 }
 
-/// A number of one to nine bytes, and how many those are.
+/// Reads a varint of one to nine bytes; returns its value and length.
 fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
     for (n, byte) in bytes.iter().take(8).enumerate() {

@@ -1,5 +1,5 @@
-//! What can still be read of a session's file that SQLite does not open or read any more. Events are looked for in the
-//! pages themselves, in those that the write-ahead log holds too, without asking the schema or the tree above them.
+//! Recovers events from a session's file that SQLite can no longer open or read. It searches the pages themselves,
+//! including those of the write-ahead log, without using the schema or the tree above them.
 
 mod cell;
 mod pages;
@@ -15,27 +15,26 @@ use self::cell::{EventCell, cells_anywhere, cells_of_leaf};
 use self::pages::DatabasePages;
 use crate::{StoreError, event, log_digest};
 
-/// What was found of a log.
+/// The recovered part of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SalvagedLog {
     /// The events, in order.
     pub events: Vec<Envelope>,
-    /// The numbers of those that were committed and not found.
+    /// The numbers of committed events that were not found.
     pub missing: Vec<RangeInclusive<u64>>,
 }
 
-/// The number of the last event that was committed to a session, if that is known: what is read afterwards should have
-/// it.
+/// The number of the last event that was committed to a session, if known.
 pub fn last_committed(home: &Home, id: SessionId) -> Option<u64> {
     log_digest::committed_seq(&home.session_db(id))
 }
 
-/// Looks for the events of a session in its damaged file. Nothing is written.
+/// Searches a session's damaged file for events. Nothing is written.
 pub fn salvage(home: &Home, id: SessionId) -> Result<SalvagedLog, StoreError> {
     let path = home.session_db(id);
     let pages = DatabasePages::read(&path)?;
     let mut found: BTreeMap<u64, Envelope> = BTreeMap::new();
-    // What stands where a page says that its cells are comes first; an event never changes, so that any copy is it.
+    // Cells found through a page's index come first; an event never changes, so any copy is as good.
     for number in pages.numbers() {
         cells_of_leaf(&pages, number).into_iter().for_each(|cell| keep(&mut found, id, cell));
     }
@@ -54,7 +53,7 @@ fn keep(found: &mut BTreeMap<u64, Envelope>, id: SessionId, cell: EventCell) {
     }
 }
 
-/// What is missing between 1 and `last`.
+/// The missing numbers between 1 and `last`.
 fn gaps(found: impl Iterator<Item = u64>, last: u64) -> Vec<RangeInclusive<u64>> {
     let (mut gaps, mut next) = (Vec::new(), 1);
     for seq in found {

@@ -1,4 +1,4 @@
-//! The pages of a database file, with those of its write-ahead log in their place as far as that was committed.
+//! The pages of a database file, replaced by those of its write-ahead log as far as they were committed.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,19 +6,19 @@ use std::io;
 use std::path::Path;
 
 use crate::StoreError;
-use crate::error::{companion, os_fault};
+use crate::error::{companion, io_error};
 
-/// The size of a page in every file that Bosun makes.
+/// The page size in every file that Bosun creates.
 pub(super) const PAGE: usize = 4096;
 
-/// Of a page of a tree: one that holds rows of a table, and the three other kinds.
+/// The types of b-tree pages: a leaf with rows of a table, and all four types.
 const LEAF: u8 = 13;
 const KINDS: [u8; 4] = [2, 5, 10, LEAF];
 
 const WAL_HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// Every page there is.
+/// All pages of a database.
 #[derive(Debug)]
 pub(super) struct DatabasePages {
     file: Vec<u8>,
@@ -27,11 +27,11 @@ pub(super) struct DatabasePages {
 
 impl DatabasePages {
     pub(super) fn read(db: &Path) -> Result<DatabasePages, StoreError> {
-        let file = fs::read(db).map_err(os_fault(db))?;
+        let file = fs::read(db).map_err(io_error(db))?;
         let log = companion(db, "-wal");
         let log = match fs::read(&log) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            read => read.map_err(os_fault(&log))?,
+            read => read.map_err(io_error(&log))?,
         };
         Ok(DatabasePages { file, newer: committed(&log) })
     }
@@ -43,7 +43,7 @@ impl DatabasePages {
         1..=last
     }
 
-    /// A page; the last one of a file that was cut off is shorter.
+    /// A page; the last one of a truncated file is shorter.
     pub(super) fn page(&self, number: u32) -> Option<&[u8]> {
         if let Some(page) = self.newer.get(&number) {
             return Some(page);
@@ -52,12 +52,12 @@ impl DatabasePages {
         self.file.get(from..self.file.len().min(from.saturating_add(PAGE))).filter(|page| !page.is_empty())
     }
 
-    /// Whether a page has the header of a page of a tree.
+    /// Whether a page has the header of a b-tree page.
     pub(super) fn is_in_order(&self, number: u32) -> bool {
         self.page(number).and_then(|page| page.get(header_at(number))).is_some_and(|kind| KINDS.contains(kind))
     }
 
-    /// Where a page that holds rows of a table says that they are.
+    /// The cell positions that a leaf page lists.
     pub(super) fn cells_at(&self, number: u32) -> Vec<usize> {
         let at = header_at(number);
         let Some(page) = self.page(number).filter(|page| page.get(at) == Some(&LEAF)) else { return Vec::new() };
@@ -67,12 +67,12 @@ impl DatabasePages {
     }
 }
 
-/// The first page begins with the header of the file.
+/// The position of a page's header; the first page begins with the file header.
 fn header_at(number: u32) -> usize {
     if number == 1 { 100 } else { 0 }
 }
 
-/// The pages of a write-ahead log up to its last commit that is whole.
+/// The pages of a write-ahead log up to its last complete commit.
 fn committed(log: &[u8]) -> HashMap<u32, Vec<u8>> {
     let (mut pages, mut pending) = (HashMap::new(), Vec::new());
     let Some(header) = log.get(..WAL_HEADER) else { return pages };
@@ -102,7 +102,7 @@ fn committed(log: &[u8]) -> HashMap<u32, Vec<u8>> {
     pages
 }
 
-/// The sum that SQLite keeps of a log, in the order of bytes that the log says.
+/// SQLite's checksum of a write-ahead log, in the byte order that the log names.
 fn checksum(bytes: &[u8], (mut a, mut b): (u32, u32), is_big: bool) -> (u32, u32) {
     let number = |four: &[u8]| {
         let four = [four[0], four[1], four[2], four[3]];

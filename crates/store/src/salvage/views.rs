@@ -1,23 +1,23 @@
-//! Views of a session whose own rows cannot be read, made again from its events.
+//! Rebuilds the views of a session from its events, when its own rows cannot be read.
 
 use std::path::Path;
 
 use protocol::{Envelope, SessionId};
 use rusqlite::{Connection, params};
 
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::schema::SESSION;
 use crate::{SessionReader, StoreError, connect, event, project};
 
 impl SessionReader {
-    /// A reader of a session as these of its events make it, in memory. An event that makes no sense without one that
-    /// is missing changes nothing but the log.
+    /// A reader on a database in memory that is built from these events. An event that cannot be applied, because
+    /// another one is missing, is only added to the log.
     pub fn of_events(id: SessionId, events: &[Envelope]) -> Result<SessionReader, StoreError> {
-        // No file has such a name, so that an empty database is opened.
+        // No file has this name, so an empty database is opened.
         let path = Path::new("").join(format!("events of {id}"));
         let mut conn = connect::in_memory(&path)?;
         SESSION.migrate(&mut conn, &path)?;
-        fill(&mut conn, events).map_err(fault(&path))?;
+        fill(&mut conn, events).map_err(sqlite_error(&path))?;
         Ok(SessionReader::from_connection(id, path, conn))
     }
 }

@@ -1,6 +1,6 @@
--- The index of sessions, and what sessions share.
+-- The index of sessions, and data that sessions share.
 
--- A session's row is what its file said when the file had this stamp; the row is made again when the stamp differs.
+-- A session's row was read from its file with this stamp; it is read again when the stamp differs.
 CREATE TABLE sessions (
     id            TEXT PRIMARY KEY,
     cwd           TEXT NOT NULL,
@@ -23,7 +23,7 @@ CREATE INDEX sessions_newest ON sessions (updated_at DESC, id DESC);
 CREATE INDEX sessions_newest_of_folder ON sessions (cwd, updated_at DESC, id DESC);
 CREATE INDEX sessions_owned ON sessions (id, owner_pid);
 
--- What each session spent, so that sums need no session's file.
+-- What each session spent, so that sums do not need the session files.
 CREATE TABLE spendings (
     session         TEXT NOT NULL,
     task            TEXT NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE spendings (
 
 CREATE INDEX spendings_of_session ON spendings (session);
 
--- Which session a task is of.
+-- The session of each task.
 CREATE TABLE session_tasks (
     task    TEXT NOT NULL,
     session TEXT NOT NULL,
@@ -56,7 +56,7 @@ CREATE TABLE session_tasks (
 
 CREATE INDEX session_tasks_of_session ON session_tasks (session);
 
--- What is known of each provider's limits.
+-- What is known about each provider's limits.
 CREATE TABLE buckets (
     key   TEXT PRIMARY KEY,
     state TEXT NOT NULL
@@ -82,7 +82,7 @@ CREATE TABLE bosun_items (
     PRIMARY KEY (list, id)
 ) STRICT, WITHOUT ROWID;
 
--- What todos of fleets brought, by what they were done with.
+-- The result cache of fleets.
 CREATE TABLE fleet_results (
     project   TEXT NOT NULL,
     key       TEXT NOT NULL,

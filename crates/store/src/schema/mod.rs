@@ -1,14 +1,14 @@
-//! The form of each kind of file, and the steps that lead to it: the first makes an empty file one of version 1, each
-//! later one makes a file of the version before one of the next.
+//! The schema of each kind of file, and its migration steps: the first turns an empty file into version 1, each later
+//! one turns a version into the next.
 //!
-//! `user_version` counts the steps a file has taken; `application_id` says which kind of file it is.
+//! `user_version` counts the steps a file has taken; `application_id` identifies the kind of file.
 
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::StoreError;
-use crate::error::fault;
+use crate::error::sqlite_error;
 
 /// A session's file.
 pub(crate) const SESSION: FileSchema =
@@ -21,25 +21,26 @@ pub(crate) const INDEX: FileSchema = FileSchema { application_id: 0x424F_5349, s
 #[derive(Debug)]
 pub(crate) struct FileSchema {
     pub(crate) application_id: i64,
-    /// What makes each version the next one; an empty file has version 0.
+    /// The migration steps; an empty file has version 0.
     steps: &'static [&'static str],
 }
 
-/// How a file's form relates to today's.
+/// How a file's schema relates to the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SchemaStatus {
-    /// Nothing was ever written to it.
+    /// Nothing was written to it yet.
     Empty,
     /// An older version wrote it.
     Older,
-    /// It is as this version writes it.
+    /// This version wrote it.
     Current,
 }
 
 impl FileSchema {
-    /// Looks at what kind of file it is and which steps it has taken.
+    /// Checks the kind of a file and which steps it has taken.
     pub(crate) fn status(&self, conn: &Connection, path: &Path) -> Result<SchemaStatus, StoreError> {
-        let number = |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).map_err(fault(path));
+        let number =
+            |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).map_err(sqlite_error(path));
         match (number("application_id")?, number("user_version")?) {
             (0, 0) => Ok(SchemaStatus::Empty),
             (id, _) if id != self.application_id => {
@@ -53,7 +54,7 @@ impl FileSchema {
         }
     }
 
-    /// Fails unless the file is in today's form.
+    /// Fails unless the file's schema is current.
     pub(crate) fn require(&self, conn: &Connection, path: &Path) -> Result<(), StoreError> {
         match self.status(conn, path)? {
             SchemaStatus::Current => Ok(()),
@@ -62,10 +63,10 @@ impl FileSchema {
         }
     }
 
-    /// Takes the steps that are missing, all or none; a file that a newer version has brought further meanwhile stays
-    /// as it is. The caller holds the file's lock.
+    /// Takes the missing steps, all or none; a file that a newer version has migrated in the meantime stays as it is.
+    /// The caller holds the file's lock.
     pub(crate) fn migrate(&self, conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
-        self.take_steps(conn).map_err(fault(path))
+        self.take_steps(conn).map_err(sqlite_error(path))
     }
 
     fn take_steps(&self, conn: &mut Connection) -> rusqlite::Result<()> {
@@ -81,7 +82,7 @@ impl FileSchema {
         change.commit()
     }
 
-    /// How many steps a file of today has taken.
+    /// The current version.
     pub(crate) fn version(&self) -> i64 {
         i64::try_from(self.steps.len()).unwrap_or(i64::MAX)
     }

@@ -4,7 +4,7 @@ CREATE TABLE bosun_meta (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One row: who may write. `held` is 0 after a clean end; the fence only ever grows.
+-- One row: the process that may write. `held` is 0 after a clean end; the fence only ever grows.
 CREATE TABLE bosun_lease (
     one      INTEGER PRIMARY KEY CHECK (one = 1),
     fence    INTEGER NOT NULL,
@@ -100,10 +100,10 @@ CREATE TABLE bosun_turns (
     PRIMARY KEY (task, turn)
 ) STRICT, WITHOUT ROWID;
 
--- The tasks that spent something that has no known price.
+-- The tasks that spent something without a known price.
 CREATE TABLE bosun_unpriced (task TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
--- What other processes ask of the owner.
+-- Commands from other processes to the owner.
 CREATE TABLE bosun_commands (
     id         INTEGER PRIMARY KEY,
     at         INTEGER NOT NULL,
@@ -114,7 +114,7 @@ CREATE TABLE bosun_commands (
 
 CREATE INDEX bosun_commands_pending ON bosun_commands (id) WHERE applied_at IS NULL;
 
--- What waits for a person's decision, and what was decided.
+-- Asks that wait for a decision, and decided ones.
 CREATE TABLE bosun_asks (
     row      INTEGER PRIMARY KEY,
     id       TEXT NOT NULL,
@@ -128,7 +128,7 @@ CREATE TABLE bosun_asks (
 
 CREATE INDEX bosun_asks_open ON bosun_asks (task, call) WHERE open;
 
--- Which todos were changed since the runtime last looked, whoever changed them; the author if it was an agent.
+-- Todos that were changed since the runtime last read them, with the author if it was an agent.
 CREATE TABLE bosun_todo_log (
     n      INTEGER PRIMARY KEY AUTOINCREMENT,
     todo   TEXT NOT NULL,
@@ -150,7 +150,7 @@ CREATE TABLE bosun_items (
     PRIMARY KEY (list, id)
 ) STRICT, WITHOUT ROWID;
 
--- The model's own space begins here.
+-- The model's own tables begin here.
 CREATE TABLE todos (
     id          TEXT PRIMARY KEY,
     title       TEXT NOT NULL,

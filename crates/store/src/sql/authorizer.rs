@@ -1,19 +1,19 @@
-//! What the model's SQL may touch: `todos`, `todo_deps` and what the model made itself.
+//! What the model's SQL may access: `todos`, `todo_deps` and tables that the model created.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization, TransactionOperation};
 
-/// How the names of the runtime's own tables begin.
+/// The prefix of the runtime's own tables.
 pub(crate) const PREFIX: &str = "bosun_";
 
-/// The model's tables that the runtime also uses, and so must stay what they are.
+/// The model's tables that the runtime also uses, whose schema must not change.
 const SHARED: [&str; 2] = ["todos", "todo_deps"];
 
-/// SQLite's own table of the numbers that were given last, by which changes of todos are numbered too.
+/// SQLite's table of the last assigned numbers, which also numbers the changes of todos.
 const NUMBERS: &str = "sqlite_sequence";
 
-/// What the authorizer noticed about the statement at hand.
+/// What the authorizer noticed about the current statement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StatementNotes(Arc<Mutex<StatementFacts>>);
 
@@ -21,12 +21,12 @@ pub(crate) struct StatementNotes(Arc<Mutex<StatementFacts>>);
 struct StatementFacts {
     refusal: Option<String>,
     transaction_control: bool,
-    /// Whether the statement drops or renames a table, for which SQLite itself writes to its own tables.
+    /// Whether the statement drops or alters a table, for which SQLite itself writes to its own tables.
     reforms: bool,
 }
 
 impl StatementNotes {
-    /// The callback that SQLite asks while it compiles a statement.
+    /// The callback that SQLite calls while it compiles a statement.
     pub(crate) fn authorizer(&self) -> impl for<'r> FnMut(AuthContext<'r>) -> Authorization + Send + 'static {
         let notes = self.clone();
         move |context| match notes.judge(&context) {
@@ -42,7 +42,7 @@ impl StatementNotes {
         }
     }
 
-    /// Turns to the next statement.
+    /// Resets the notes for the next statement.
     pub(crate) fn forget(&self) {
         *self.lock() = StatementFacts::default();
     }
@@ -52,7 +52,7 @@ impl StatementNotes {
         self.lock().refusal.clone()
     }
 
-    /// Whether the statement is a BEGIN or COMMIT, which a call has already.
+    /// Whether the statement is a BEGIN or COMMIT, which is skipped because a call is already a transaction.
     pub(crate) fn is_transaction_control(&self) -> bool {
         self.lock().transaction_control
     }
@@ -86,7 +86,7 @@ enum AuthorizerVerdict {
     Refuse(String),
 }
 
-/// The triggers that note which todos were changed are the runtime's own, and the only ones that there can be.
+/// Allows the runtime's own triggers, the only ones that can exist, to record which todos were changed.
 fn judge_in(context: &AuthContext<'_>) -> AuthorizerVerdict {
     match (context.accessor, &context.action) {
         (Some(trigger), AuthAction::Insert { table_name: "bosun_todo_log" }) if starts_with(trigger, PREFIX) => {
@@ -105,7 +105,7 @@ fn judge(action: &AuthAction<'_>) -> AuthorizerVerdict {
         A::CreateTable { table_name } => may_use(table_name),
         A::CreateView { view_name } => may_use(view_name),
         A::CreateTempTable { table_name: name } | A::CreateTempView { view_name: name } => may_change(name),
-        // An index of a shared table could forbid what the runtime writes there.
+        // An index on a shared table could prevent writes of the runtime.
         A::CreateIndex { index_name, table_name }
         | A::CreateTempIndex { index_name, table_name }
         | A::DropIndex { index_name, table_name }
@@ -135,7 +135,7 @@ fn judge(action: &AuthAction<'_>) -> AuthorizerVerdict {
     }
 }
 
-/// Table names that are not tables but ways into the engine.
+/// Refuses table names that give access to the engine.
 fn may_read(table: &str) -> AuthorizerVerdict {
     const ENGINE_TABLES: [&str; 4] = ["dbstat", "sqlite_dbpage", "fts3tokenize", "sqlite_stmt"];
     if starts_with(table, "pragma_") || ENGINE_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table)) {
@@ -144,8 +144,8 @@ fn may_read(table: &str) -> AuthorizerVerdict {
     may_use(table)
 }
 
-/// The engine's own tables are its own to write; definitions are written for the statements that make and drop things,
-/// and SQLite itself refuses any other way to them.
+/// Refuses writes to the engine's tables, except to definitions: statements that create and drop things write those,
+/// and SQLite itself refuses any other write.
 fn may_write(table: &str) -> AuthorizerVerdict {
     const DEFINITIONS: [&str; 4] = ["sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master"];
     let is_definitions = DEFINITIONS.iter().any(|name| name.eq_ignore_ascii_case(table));
@@ -164,13 +164,13 @@ fn may_use(name: &str) -> AuthorizerVerdict {
 
 fn may_change(name: &str) -> AuthorizerVerdict {
     if SHARED.iter().any(|shared| shared.eq_ignore_ascii_case(name)) {
-        return refuse(&format!("`{name}` must keep its form; insert, update and delete its rows instead"));
+        return refuse(&format!("`{name}` must keep its schema; insert, update and delete its rows instead"));
     }
     may_use(name)
 }
 
 fn may_call(function: &str) -> AuthorizerVerdict {
-    // The last three take quadratic time or gigabytes within one call, where nothing can stop them.
+    // The last three can take quadratic time or gigabytes within one call, which cannot be interrupted.
     const FAMILIES: [&str; 9] = [
         "load_extension",
         "fts3",

@@ -1,4 +1,4 @@
-//! One call: its statements take effect together or not at all.
+//! One SQL call: its statements take effect together or not at all.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::authorizer::{self, StatementNotes};
 use super::guard::{self, SqlGuard, StopCause};
 use super::render::ResultText;
 use super::{SignedChangeHook, SqlError, SqlLimits, SqlOutput};
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::{StoreError, connect, todos};
 
-/// What lasts from call to call.
+/// The state that is kept between calls.
 #[derive(Debug)]
 pub(super) struct SqlSession {
     pub(super) conn: Connection,
-    /// Pages the calls so far have added to the file.
+    /// Pages that the calls so far have added to the file.
     pub(super) grown: u64,
 }
 
@@ -95,7 +95,7 @@ impl SqlCall<'_> {
         Ok(SqlOutput { text: page.into_clip(), changed, todos: Vec::new() })
     }
 
-    /// Makes the call's changes durable, if they left alone what they must; gives the todos among them.
+    /// Commits the call's changes, if they are allowed; returns the changed todos.
     fn finish(&mut self, before: &TransactionStart) -> Result<Vec<(TodoId, TodoStatus)>, SqlError> {
         let conn = &self.session.conn;
         if cookie(conn).map_err(|error| self.broken(error))? != before.cookie {
@@ -117,19 +117,19 @@ impl SqlCall<'_> {
     }
 
     fn check_author(&self, before: &TransactionStart) -> Result<(), SqlError> {
-        // A connection of its own sees the rows as they were before this transaction.
-        let mut unopened = None;
+        // A separate connection sees the rows as they were before this transaction.
+        let mut open_error = None;
         let open = || {
             connect::readable(self.path).map_err(|error| {
-                unopened = Some(error);
+                open_error = Some(error);
                 Error::InvalidQuery
             })
         };
         let found = todos::find_violation(&self.session.conn, open, before.last_change, self.author);
-        match (found, unopened) {
+        match (found, open_error) {
             (Ok(None), _) => Ok(()),
             (Ok(Some(why)), _) => Err(SqlError::Refused(format!("{why}; the call changed nothing"))),
-            (Err(_), Some(unopened)) => Err(SqlError::Broken(unopened)),
+            (Err(_), Some(open_error)) => Err(SqlError::Broken(open_error)),
             (Err(error), None) => Err(self.broken(error)),
         }
     }
@@ -139,7 +139,7 @@ impl SqlCall<'_> {
         let broken = |error| self.broken(error);
         if guarded_schema(conn).map_err(broken)? != before.schema {
             let text = format!(
-                "names that begin with `{}` belong to the runtime, and `todos` and `todo_deps` must keep their form",
+                "names that begin with `{}` belong to the runtime, and `todos` and `todo_deps` must keep their schema",
                 authorizer::PREFIX
             );
             return Err(SqlError::Refused(text));
@@ -159,20 +159,20 @@ impl SqlCall<'_> {
         conn.execute_batch("ROLLBACK").map_err(|error| self.broken(error))
     }
 
-    /// Lets the model's SQL in, with the authorizer and the guard at its side.
+    /// Runs work with the authorizer and the guard installed.
     fn with_authorizer<T>(&mut self, work: impl FnOnce(&Connection, &StatementNotes) -> T) -> Result<T, SqlError> {
-        let broken = |error| SqlError::Broken(fault(self.path)(error));
+        let broken = |error| SqlError::Broken(sqlite_error(self.path)(error));
         let notes = StatementNotes::default();
         let conn = &mut self.session.conn;
         conn.authorizer(Some(notes.authorizer())).map_err(broken)?;
         conn.progress_handler(guard::EVERY, Some(self.guard.watch())).map_err(broken)?;
-        let done = work(conn, &notes);
+        let result = work(conn, &notes);
         conn.progress_handler(0, None::<fn() -> bool>).map_err(broken)?;
         conn.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(broken)?;
-        Ok(done)
+        Ok(result)
     }
 
-    /// Finds the reason for a failure that the model can act on.
+    /// Turns a failure into a message that the model can act on.
     fn explain_failure(&self, number: usize, error: Error, refusal: Option<String>) -> SqlError {
         let refused = |why: &str| SqlError::Refused(format!("statement {number}: {why}; the call changed nothing"));
         match self.guard.tripped() {
@@ -191,7 +191,7 @@ impl SqlCall<'_> {
             return refused("the statement is too large; split it");
         }
         let message = message(&error);
-        match fault(self.path)(error) {
+        match sqlite_error(self.path)(error) {
             StoreError::Full { .. } if has_space(self.path) => {
                 let most = self.limits.growth / (1024 * 1024);
                 refused(&format!("your tables may add at most {most} MiB to the file; delete rows or drop tables"))
@@ -202,11 +202,11 @@ impl SqlCall<'_> {
     }
 
     fn broken(&self, error: Error) -> SqlError {
-        SqlError::Broken(fault(self.path)(error))
+        SqlError::Broken(sqlite_error(self.path)(error))
     }
 }
 
-/// Runs the next statement; false when there is none.
+/// Runs the next statement and returns how many rows it changed; none when there is no statement.
 fn advance(
     conn: &Connection,
     batch: &mut Batch<'_, '_>,
@@ -222,7 +222,7 @@ fn advance(
         return Ok(Some(0));
     }
     let before = conn.total_changes();
-    // What triggers write is the runtime's own; a statement that changes nothing leaves the count of the one before.
+    // Writes of triggers do not count; a statement that changes nothing leaves the count of the previous one.
     let changed = || if conn.total_changes() == before { 0 } else { conn.changes() };
     if statement.column_count() == 0 {
         statement.raw_execute()?;
@@ -233,32 +233,32 @@ fn advance(
     Ok(Some(changed()))
 }
 
-/// What a transaction found.
+/// The state of the file at the start of a transaction.
 struct TransactionStart {
     pages: u64,
     cookie: [i64; 2],
     schema: Vec<String>,
-    /// The last change of a todo that was noted.
+    /// The number of the last recorded todo change.
     last_change: i64,
 }
 
-/// The size of a page in every file made here.
+/// The page size of every file created here.
 pub(super) const PAGE: u64 = 4096;
 
-/// Most bytes of definitions in a file, since every connection reads them all.
+/// Most bytes of schema definitions in a file, since every connection reads them all.
 const SCHEMA: u64 = 512 * 1024;
 
 fn pages(conn: &Connection) -> rusqlite::Result<u64> {
     conn.pragma_query_value(None, "page_count", |row| row.get(0))
 }
 
-/// Numbers that change with the schema of the file and with that of the temporary tables.
+/// The schema versions of the file and of the temporary tables.
 fn cookie(conn: &Connection) -> rusqlite::Result<[i64; 2]> {
     let of = |schema| conn.pragma_query_value(Some(schema), "schema_version", |row| row.get(0));
     Ok([of("main")?, of("temp")?])
 }
 
-/// The definitions that a call must leave alone. `ALTER TABLE … RENAME` does not tell the authorizer the new name.
+/// The definitions that a call must not change. `ALTER TABLE … RENAME` does not tell the authorizer the new name.
 fn guarded_schema(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     conn.prepare(
         r"SELECT name || ' ' || tbl_name || ' ' || ifnull(sql, '')

@@ -1,4 +1,4 @@
-//! Stops a statement that takes too long, takes too much memory, or is no longer wanted.
+//! Stops a statement that takes too long or too much memory, or is cancelled.
 
 use std::fs;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::SqlLimits;
 
-/// How many steps of SQLite's machine pass between two looks.
+/// How many steps of SQLite's virtual machine pass between two checks.
 pub(super) const EVERY: i32 = 200;
 
-/// How often the memory is looked at, since that look costs a system call.
+/// How often memory is checked, since a check costs a system call.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Why a statement was stopped.
@@ -23,7 +23,7 @@ pub(super) enum StopCause {
     Cancelled,
 }
 
-/// The limits of one call, watched from inside the engine.
+/// The limits of one call, checked from inside the engine.
 #[derive(Clone)]
 pub(super) struct SqlGuard(Arc<GuardState>);
 
@@ -48,7 +48,7 @@ impl SqlGuard {
         }))
     }
 
-    /// The callback that SQLite makes while it works.
+    /// The callback that SQLite calls while it works.
     pub(super) fn watch(&self) -> impl FnMut() -> bool + Send + 'static {
         let guard = self.clone();
         move || guard.must_stop()
@@ -88,7 +88,7 @@ impl SqlGuard {
     }
 }
 
-/// The memory this process has, where the system tells.
+/// The memory that this process uses, if the system reports it.
 fn resident() -> Option<u64> {
     const PAGE: u64 = 4096;
     let pages = fs::read_to_string("/proc/self/statm").ok()?;

@@ -1,5 +1,5 @@
-//! `LIKE` and `GLOB` that can be stopped. SQLite reports no progress from inside a function, nor between the columns
-//! of one row: with a long text a single call takes half a second, and one row can hold thousands of calls.
+//! `LIKE` and `GLOB` that can be interrupted. SQLite reports no progress from inside a function, nor between the
+//! columns of one row: with a long text a single call takes half a second, and one row can hold thousands of calls.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,10 +13,10 @@ use super::linear::text;
 /// Most bytes of a pattern.
 const PATTERN: usize = 200;
 
-/// How many comparisons pass between two looks at the guard.
+/// How many comparisons pass between two checks of the guard.
 const EVERY: usize = 10_000;
 
-/// The guard of the call at hand, as the functions find it.
+/// The guard of the current call, for the functions.
 #[derive(Clone, Default)]
 pub(super) struct CurrentGuard(Arc<Mutex<Option<SqlGuard>>>);
 
@@ -27,7 +27,7 @@ impl std::fmt::Debug for CurrentGuard {
 }
 
 impl CurrentGuard {
-    /// Names the guard of the next call.
+    /// Sets the guard of the next call.
     pub(super) fn set(&self, guard: &SqlGuard) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(guard.clone());
     }
@@ -39,7 +39,7 @@ impl CurrentGuard {
     }
 }
 
-/// Puts the functions in the place of the built-in ones.
+/// Replaces the built-in functions.
 pub(super) fn replace_unstoppable(conn: &Connection, current: &CurrentGuard) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     for arguments in [2, 3] {
@@ -50,7 +50,7 @@ pub(super) fn replace_unstoppable(conn: &Connection, current: &CurrentGuard) -> 
     conn.create_scalar_function(c"glob", 2, flags, move |context| matches(context, &current, glob))
 }
 
-/// One step of a pattern.
+/// One token of a pattern.
 #[derive(Debug)]
 enum PatternToken {
     /// Any number of characters.
@@ -61,9 +61,9 @@ enum PatternToken {
     Exactly(char),
     /// This letter, in either case.
     Letter(char),
-    /// One character of these ranges, or of none of them.
+    /// One character in these ranges, or outside of them.
     Of { ranges: Vec<(char, char)>, within: bool },
-    /// Nothing: the pattern is malformed.
+    /// Matches nothing: the pattern is malformed.
     Never,
 }
 
@@ -106,8 +106,8 @@ fn matches(context: &Context<'_>, current: &CurrentGuard, parse: PatternParser) 
     fits(&parse(&pattern, escape), &text(values[1]), current).map(Some)
 }
 
-/// Whether the whole text fits. After a mismatch only the last `Many` takes one character more: what an earlier one
-/// could take, the last can as well.
+/// Whether the whole text matches. After a mismatch, only the last `Many` takes one more character: whatever an
+/// earlier one could take, the last one can as well.
 fn fits(pattern: &[PatternToken], text: &str, current: &CurrentGuard) -> rusqlite::Result<bool> {
     current.check()?;
     let (mut token, mut rest) = (0, text.chars());
@@ -173,7 +173,7 @@ fn glob(pattern: &str, _escape: Option<char>) -> Vec<PatternToken> {
     tokens
 }
 
-/// The rest of a set. A bracket that stands first belongs to it; one that is never closed fits nothing.
+/// Parses the rest of a set. A leading `]` belongs to the set; an unclosed set matches nothing.
 fn set(chars: &mut std::str::Chars<'_>) -> PatternToken {
     let mut next = chars.next();
     let within = next != Some('^');

@@ -1,5 +1,5 @@
-//! SQLite's `instr`, `replace` and `trim` compare at every position, and no progress is reported from inside a
-//! function: with arguments of half a mebibyte one call takes longer than any deadline. These take linear time.
+//! Linear-time `instr`, `replace` and `trim`. SQLite's versions compare at every position and report no progress: with
+//! arguments of half a mebibyte, one call takes longer than any deadline.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, Error, ffi};
 /// Most bytes of a result.
 const MOST: usize = 1024 * 1024;
 
-/// Puts the linear functions in the place of the built-in ones.
+/// Replaces the built-in functions with the linear ones.
 pub(super) fn replace_quadratic(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     conn.create_scalar_function(c"instr", 2, flags, instr)?;
@@ -41,8 +41,7 @@ fn instr(context: &Context<'_>) -> rusqlite::Result<Option<i64>> {
     Ok(Some(place.map_or(0, |at| i64::try_from(at + 1).unwrap_or(i64::MAX))))
 }
 
-/// Finds bytes by finding text: each byte becomes the character of its number, so that the standard library's
-/// linear search does it.
+/// Finds bytes with the standard library's linear text search, by mapping each byte to a character.
 fn find_bytes(hay: &[u8], needle: &[u8]) -> Option<usize> {
     let wide = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect::<String>();
     let hay = wide(hay);
@@ -86,7 +85,7 @@ fn trim(context: &Context<'_>, ends: TrimEnds) -> rusqlite::Result<ToSqlOutput<'
     Ok(ToSqlOutput::Owned(Value::Text(rest.to_owned())))
 }
 
-/// A value as text, as SQLite would have it.
+/// Converts a value to text like SQLite.
 pub(super) fn text(value: ValueRef<'_>) -> Cow<'_, str> {
     match value {
         ValueRef::Null => Cow::Borrowed(""),
@@ -96,8 +95,8 @@ pub(super) fn text(value: ValueRef<'_>) -> Cow<'_, str> {
     }
 }
 
-/// A number as SQLite writes it: 15 digits where they are enough, else 17, of which SQLite may round the last one
-/// otherwise, and no exponent where it reads well without.
+/// Formats a number like SQLite: 15 digits if they are enough, otherwise 17, of which SQLite may round the last one
+/// differently, and without an exponent where possible.
 fn real(number: f64) -> String {
     if number == 0.0 {
         return "0.0".into();

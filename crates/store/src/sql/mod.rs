@@ -1,8 +1,8 @@
-//! The model's own SQL space: `todos`, `todo_deps` and whatever tables it makes, in the session's file.
+//! The model's own SQL tables in the session's file: `todos`, `todo_deps` and any tables it creates.
 //!
-//! Every call is one transaction on a connection of its own (`call`). What the model may touch is decided statement by
-//! statement by the authorizer in `permit`; how much time and memory it may take by `guard`; what it may add to the
-//! file by a page limit. The runtime's tables are out of its reach.
+//! Every call is one transaction on its own connection (`call`). The `authorizer` decides for each statement what the
+//! model may access; `guard` limits time and memory; a page limit bounds the growth of the file. The runtime's tables
+//! are not accessible.
 
 mod authorizer;
 mod call;
@@ -21,7 +21,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 
-use crate::error::fault;
+use crate::error::sqlite_error;
 use crate::schema::SESSION;
 use crate::todos::ChangeNumbers;
 use crate::{StoreError, connect};
@@ -29,7 +29,7 @@ use call::{SqlCall, SqlSession};
 use guard::SqlGuard;
 use like::CurrentGuard;
 
-/// What one call may take.
+/// Limits of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlLimits {
     /// Most time.
@@ -38,7 +38,7 @@ pub struct SqlLimits {
     pub rows: usize,
     /// Most bytes of text shown.
     pub output: usize,
-    /// Most bytes the file may grow by while the space is open.
+    /// Most bytes the file may grow by while the connection is open.
     pub growth: u64,
     /// Most bytes of memory for intermediate results.
     pub memory: u64,
@@ -56,24 +56,24 @@ impl Default for SqlLimits {
     }
 }
 
-/// What the statements of one call gave.
+/// The results of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlOutput {
-    /// The results as the model reads them.
+    /// The results as text for the model.
     pub text: Clip,
     /// How many rows were inserted, updated or deleted.
     pub changed: u64,
-    /// The todos that were made or changed, each with the status it has since.
+    /// The todos that were added or changed, with their new status.
     pub todos: Vec<(TodoId, TodoStatus)>,
 }
 
 /// Why a call had no effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SqlError {
-    /// The SQL is wrong, not allowed or too costly; the text tells the model which.
+    /// The SQL is invalid, not allowed or too expensive; the text tells the model which.
     #[error("{0}")]
     Refused(String),
-    /// The caller gave up on it.
+    /// The caller cancelled it.
     #[error("the call was cancelled and changed nothing")]
     Cancelled,
     /// The file failed.
@@ -87,12 +87,12 @@ pub struct SqlConnection {
     path: PathBuf,
     limits: SqlLimits,
     session: Mutex<SqlSession>,
-    /// The guard of the call under way, for functions that take long.
+    /// The guard of the current call, for long-running functions.
     current: CurrentGuard,
     on_signed: SignedChangeHook,
 }
 
-/// Who is told the numbers of the todo changes that a call has signed, before anybody can see them.
+/// A callback with the numbers of the todo changes that a call has signed, called before they become visible.
 #[derive(Clone, Default)]
 struct SignedChangeHook(Option<Arc<dyn Fn(ChangeNumbers) + Send + Sync>>);
 
@@ -103,34 +103,33 @@ impl fmt::Debug for SignedChangeHook {
 }
 
 impl SqlConnection {
-    /// Opens the space in a session's file.
+    /// Opens a connection to a session's file.
     pub fn open(path: &Path, limits: SqlLimits) -> Result<SqlConnection, StoreError> {
         let conn = connect::writable(path)?;
         SESSION.require(&conn, path)?;
         let current = CurrentGuard::default();
-        confine(&conn, limits, &current).map_err(fault(path))?;
-        let vouch = SignedChangeHook::default();
+        confine(&conn, limits, &current).map_err(sqlite_error(path))?;
         Ok(SqlConnection {
             path: path.into(),
             limits,
             session: Mutex::new(SqlSession { conn, grown: 0 }),
             current,
-            on_signed: vouch,
+            on_signed: SignedChangeHook::default(),
         })
     }
 
-    /// The same, which tells the numbers of the todo changes that it has signed before anybody can see them.
+    /// Sets a callback with the numbers of the todo changes that a call has signed, called before they become visible.
     #[must_use]
     pub fn on_signed_changes(self, vouch: impl Fn(ChangeNumbers) + Send + Sync + 'static) -> SqlConnection {
         SqlConnection { on_signed: SignedChangeHook(Some(Arc::new(vouch))), ..self }
     }
 
-    /// Runs one or more statements as one transaction. It blocks; `cancel` is asked again and again meanwhile.
+    /// Runs one or more statements as one transaction. It blocks, and calls `cancel` repeatedly.
     pub fn run(&self, sql: &str, cancel: impl Fn() -> bool + Send + 'static) -> Result<SqlOutput, SqlError> {
         self.run_for(None, sql, cancel)
     }
 
-    /// The same for an agent, which is noted as the author of the todos that they change.
+    /// The same for an agent, which is recorded as the author of changed todos.
     pub fn run_by(
         &self,
         author: TaskId,
@@ -152,12 +151,12 @@ impl SqlConnection {
         if sql.len() > TEXT {
             return Err(SqlError::Refused(format!("the SQL is longer than {TEXT} bytes; send it in parts")));
         }
-        // A call that panicked left nothing behind but an open transaction, which the next one ends.
-        let mut context = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        // A call that panicked left at most an open transaction, which the next call ends.
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = SqlGuard::new(self.limits, cancel);
         self.current.set(&guard);
         SqlCall {
-            session: &mut context,
+            session: &mut session,
             limits: self.limits,
             path: &self.path,
             guard,
@@ -171,7 +170,7 @@ impl SqlConnection {
 /// Most bytes of SQL in one call.
 const TEXT: usize = 100_000;
 
-/// Sets what holds for every call.
+/// Applies the settings and limits of every call.
 fn confine(conn: &Connection, limits: SqlLimits, current: &CurrentGuard) -> rusqlite::Result<()> {
     conn.busy_timeout(limits.deadline)?;
     conn.set_prepared_statement_cache_capacity(0);
@@ -179,11 +178,11 @@ fn confine(conn: &Connection, limits: SqlLimits, current: &CurrentGuard) -> rusq
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
-    // A row that REPLACE removes is noted like any other that is gone.
+    // A row that REPLACE removes is recorded like any other deleted row.
     conn.pragma_update(None, "recursive_triggers", true)?;
     // Intermediate results stay in memory, where the guard sees them grow.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    // Temporary tables last as long as the space does.
+    // Temporary tables last as long as the connection.
     conn.pragma_update(Some("temp"), "max_page_count", limits.growth / call::PAGE)?;
     for (limit, value) in LIMITS {
         conn.set_limit(*limit, *value)?;
@@ -198,8 +197,8 @@ const LIMITS: &[(Limit, i32)] = &[
     (Limit::SQLITE_LIMIT_COLUMN, 200),
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
-    // Between the columns of one row no progress is reported, so this bounds what one row may take: less than the
-    // writer's patience, whatever the columns call.
+    // No progress is reported between the columns of one row, so this bounds the time of one row to less than the
+    // writer's timeout, whatever functions its columns call.
     (Limit::SQLITE_LIMIT_VDBE_OP, 10_000),
     (Limit::SQLITE_LIMIT_FUNCTION_ARG, 50),
     (Limit::SQLITE_LIMIT_ATTACHED, 0),

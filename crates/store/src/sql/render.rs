@@ -1,7 +1,8 @@
-//! Results as a model reads them: a header, one line per row, cells between bars.
+//! Formats results for a model: a header, one line per row, cells separated by bars.
 
 use std::fmt::Write;
 
+use data_encoding::HEXLOWER;
 use protocol::Clip;
 use rusqlite::Statement;
 use rusqlite::types::ValueRef;
@@ -18,12 +19,12 @@ pub(super) struct ResultText {
 }
 
 impl ResultText {
-    /// An empty page that holds at most so many rows and bytes.
+    /// An empty text for at most so many rows and bytes.
     pub(super) fn new(rows: usize, room: usize) -> ResultText {
         ResultText { text: String::new(), rows_left: rows, room }
     }
 
-    /// Notes how many rows a statement changed.
+    /// Adds a line with how many rows a statement changed.
     pub(super) fn count(&mut self, changed: u64) {
         match changed {
             0 => self.line("ok"),
@@ -32,9 +33,9 @@ impl ResultText {
         }
     }
 
-    /// Runs a statement and takes its rows, as many as there is room for.
+    /// Runs a statement and adds its rows, as many as there is room for.
     pub(super) fn table(&mut self, statement: &mut Statement<'_>) -> rusqlite::Result<()> {
-        let columns = statement.column_names().map(tame).collect::<Vec<_>>();
+        let columns = statement.column_names().map(escape_cell).collect::<Vec<_>>();
         let width = columns.len();
         self.line(&columns.join(" | "));
         let mut rows = statement.raw_query();
@@ -53,13 +54,13 @@ impl ResultText {
         Ok(())
     }
 
-    /// The page, cut to its room.
+    /// The text, cut to its maximum size.
     pub(super) fn into_clip(self) -> Clip {
         Clip::new(self.text.trim_end(), self.room)
     }
 
     fn line(&mut self, line: &str) {
-        // Ten thousand statements that show one line each must not add up to more than a page either.
+        // Thousands of statements with one line each must not exceed the limit either.
         if self.text.len() <= self.room.saturating_mul(2) {
             self.text.push_str(line);
             self.text.push('\n');
@@ -76,13 +77,13 @@ fn cell(value: ValueRef<'_>) -> String {
         ValueRef::Null => "NULL".into(),
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => format!("{number:?}"),
-        ValueRef::Text(text) => tame(&String::from_utf8_lossy(text)),
+        ValueRef::Text(text) => escape_cell(&String::from_utf8_lossy(text)),
         ValueRef::Blob(bytes) => blob(bytes),
     }
 }
 
 /// Keeps a text on one line and within a cell.
-fn tame(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     let cut = text.char_indices().map(|(at, _)| at).find(|at| *at >= CELL).unwrap_or(text.len());
     let mut tamed = text[..cut].replace('\r', "\\r").replace('\n', "\\n");
     if cut < text.len() {
@@ -93,10 +94,7 @@ fn tame(text: &str) -> String {
 
 fn blob(bytes: &[u8]) -> String {
     const SHOWN: usize = 64;
-    let mut text = String::from("x'");
-    for byte in bytes.iter().take(SHOWN) {
-        write!(text, "{byte:02x}").unwrap_or_default();
-    }
+    let text = format!("x'{}", HEXLOWER.encode(&bytes[..bytes.len().min(SHOWN)]));
     if bytes.len() > SHOWN {
         return format!("{text}…' ({} bytes)", bytes.len());
     }
@@ -114,7 +112,7 @@ mod tests {
         assert_eq!(cell(ValueRef::Real(1.0)), "1.0");
         assert_eq!(cell(ValueRef::Blob(&[0, 255])), "x'00ff'");
         let long = "é".repeat(CELL);
-        assert!(tame(&long).ends_with("… (8192 bytes)") && tame(&long).len() < CELL + 32);
+        assert!(escape_cell(&long).ends_with("… (8192 bytes)") && escape_cell(&long).len() < CELL + 32);
         assert!(blob(&[7; 1000]).ends_with("…' (1000 bytes)"));
     }
 }

@@ -1,4 +1,4 @@
-//! Finds todos that wait for each other.
+//! Finds dependency cycles of todos.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::rows::dependencies;
 
-/// A circle that one of these todos is part of, or leads into.
+/// A cycle that can be reached from one of these todos.
 pub(super) fn from<'a>(
     conn: &Connection,
     mut todos: impl Iterator<Item = &'a TodoId>,
@@ -17,30 +17,30 @@ pub(super) fn from<'a>(
     Ok(todos.find_map(|todo| search(&deps, todo, &mut clear)))
 }
 
-/// Goes down from one todo, keeping the way it came; what was left behind leads into no circle.
+/// Searches depth-first from one todo. Todos in `clear` lead into no cycle.
 fn search<'a>(
     deps: &'a BTreeMap<TodoId, Vec<TodoId>>,
     from: &'a TodoId,
     clear: &mut BTreeSet<&'a TodoId>,
 ) -> Option<Vec<TodoId>> {
     let above = |todo: &TodoId| deps.get(todo).map(Vec::as_slice).unwrap_or_default().iter();
-    let mut way = vec![(from, above(from))];
-    let mut on_way = BTreeSet::from([from]);
-    while let Some((todo, rest)) = way.last_mut() {
+    let mut path = vec![(from, above(from))];
+    let mut on_path = BTreeSet::from([from]);
+    while let Some((todo, rest)) = path.last_mut() {
         match rest.next() {
-            Some(next) if on_way.contains(next) => {
-                let circle = way.iter().map(|(todo, _)| *todo).skip_while(|todo| *todo != next);
-                return Some(circle.cloned().collect());
+            Some(next) if on_path.contains(next) => {
+                let cycle = path.iter().map(|(todo, _)| *todo).skip_while(|todo| *todo != next);
+                return Some(cycle.cloned().collect());
             }
             Some(next) if clear.contains(next) => {}
             Some(next) => {
-                on_way.insert(next);
-                way.push((next, above(next)));
+                on_path.insert(next);
+                path.push((next, above(next)));
             }
             None => {
-                on_way.remove(*todo);
+                on_path.remove(*todo);
                 clear.insert(*todo);
-                way.pop();
+                path.pop();
             }
         }
     }

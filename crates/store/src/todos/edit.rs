@@ -1,4 +1,4 @@
-//! Edits of people and other programs: all of them, or none.
+//! Todo edits by people and other programs, applied all or none.
 
 use host::Home;
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
@@ -10,31 +10,31 @@ use super::rows::one;
 use super::validation::{checked_id, checked_text, checked_title, files, reason, slug};
 use super::{cycle, last_recorded};
 use crate::StoreError;
-use crate::commands::at_rest;
-use crate::error::fault;
+use crate::commands::edit_unowned;
+use crate::error::sqlite_error;
 use crate::session::open_current;
 
 /// Why the todos were not edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TodoError {
-    /// There is one with this id.
-    #[error("there is a todo `{0}` already; choose another id")]
+    /// A todo with this id already exists.
+    #[error("todo `{0}` already exists; choose another id")]
     Taken(TodoId),
-    /// There is none with this id.
+    /// There is no todo with this id.
     #[error("there is no todo `{0}`; `bosun todos` lists them")]
     Missing(TodoId),
-    /// It is to wait for one that is not there.
+    /// It would depend on a todo that does not exist.
     #[error("`{todo}` cannot depend on `{on}`, which does not exist; add that one first")]
     NoDependency {
         /// The todo.
         todo: TodoId,
-        /// What it was to depend on.
+        /// The missing dependency.
         on: TodoId,
     },
-    /// Todos would wait for each other.
+    /// The todos would form a cycle.
     #[error("todos would wait for each other: {}", format_cycle(.0))]
     Cycle(Vec<TodoId>),
-    /// A text cannot be used.
+    /// A text is not valid.
     #[error("{0}")]
     Invalid(String),
     /// The file failed.
@@ -42,14 +42,14 @@ pub enum TodoError {
     Store(#[from] StoreError),
 }
 
-/// The numbers under which the changes of one edit were noted.
+/// The numbers of the changes of one edit in the change log.
 pub type ChangeNumbers = std::ops::RangeInclusive<i64>;
 
-/// Edits the todos of a session that nobody runs; gives the ids, in the order of the edits.
+/// Edits the todos of a session without an owner; returns the ids, in the order of the edits.
 pub fn edit_todos(home: &Home, id: SessionId, edits: &[TodoEdit]) -> Result<Vec<TodoId>, TodoError> {
-    // What is wrong with the edits is not a fault of the file.
+    // An invalid edit must not be reported as an error of the file.
     let mut refused = None;
-    let edited = at_rest(home, id, |conn| match apply(conn, edits) {
+    let edited = edit_unowned(home, id, |conn| match apply(conn, edits) {
         Ok(ids) => Ok(ids),
         Err(EditFailure::Sql(error)) => Err(error),
         Err(EditFailure::Refused(error)) => {
@@ -63,7 +63,7 @@ pub fn edit_todos(home: &Home, id: SessionId, edits: &[TodoEdit]) -> Result<Vec<
     }
 }
 
-/// Edits the todos of a session for its owner, who vouches for the changes before anybody can see them.
+/// Edits the todos of a session for its owner, which vouches for the changes before they become visible.
 pub fn edit_own_todos(
     home: &Home,
     id: SessionId,
@@ -72,7 +72,7 @@ pub fn edit_own_todos(
 ) -> Result<Vec<TodoId>, TodoError> {
     let path = home.session_db(id);
     let mut conn = open_current(home, id, &path)?;
-    let broken = |error| TodoError::Store(fault(&path)(error));
+    let broken = |error| TodoError::Store(sqlite_error(&path)(error));
     let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
     let before = last_recorded(&change).map_err(broken)?;
     let ids = apply(&change, edits).map_err(|error| match error {
@@ -103,20 +103,20 @@ impl From<rusqlite::Error> for EditFailure {
 
 fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, EditFailure> {
     let mut ids = Vec::new();
-    // Rows first: a dependency may be named before the edit that makes it.
+    // Rows first: a dependency may be named before the edit that adds it.
     for edit in edits {
         ids.push(match edit {
             TodoEdit::Add(new) => add(conn, new)?,
-            TodoEdit::Change(change) => alter(conn, change)?,
+            TodoEdit::Change(change) => change_row(conn, change)?,
         });
     }
     for (id, edit) in ids.iter().zip(edits) {
         match edit {
-            TodoEdit::Add(new) => depend(conn, id, &new.depends_on)?,
+            TodoEdit::Add(new) => add_dependencies(conn, id, &new.depends_on)?,
             TodoEdit::Change(change) => {
                 if let Some(on) = &change.depends_on {
                     conn.execute("DELETE FROM todo_deps WHERE todo_id = ?1", [&id.0])?;
-                    depend(conn, id, on)?;
+                    add_dependencies(conn, id, on)?;
                 }
             }
         }
@@ -154,7 +154,7 @@ fn add(conn: &Connection, new: &NewTodo) -> Result<TodoId, EditFailure> {
     Ok(id)
 }
 
-fn alter(conn: &Connection, change: &TodoChange) -> Result<TodoId, EditFailure> {
+fn change_row(conn: &Connection, change: &TodoChange) -> Result<TodoId, EditFailure> {
     if one(conn, &change.id)?.is_none() {
         return Err(TodoError::Missing(change.id.clone()).into());
     }
@@ -189,7 +189,7 @@ fn alter(conn: &Connection, change: &TodoChange) -> Result<TodoId, EditFailure> 
     Ok(change.id.clone())
 }
 
-fn depend(conn: &Connection, todo: &TodoId, on: &[TodoId]) -> Result<(), EditFailure> {
+fn add_dependencies(conn: &Connection, todo: &TodoId, on: &[TodoId]) -> Result<(), EditFailure> {
     for above in on {
         if one(conn, above)?.is_none() {
             return Err(TodoError::NoDependency { todo: todo.clone(), on: above.clone() }.into());

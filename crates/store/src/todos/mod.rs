@@ -1,7 +1,7 @@
-//! The todos: rows of the model's own table that the runtime also reads, and the log of who changed which.
+//! The todos: rows of the model's own table that the runtime also reads, and the log of changes with their authors.
 //!
-//! Whoever changes a row leaves its id in the log by a trigger, and the model's SQL its author too. The runtime reads
-//! the rows, says in an event what they are now, and the projection of that event takes them off the log.
+//! A trigger adds the id of each changed row to the log, and the model's SQL adds the author. The runtime reads the
+//! rows and records them in an event, and the projection of that event removes them from the log.
 
 mod cycle;
 mod edit;

@@ -1,4 +1,4 @@
-//! The todos as views show them.
+//! Todos for views.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use super::rows::{TodoRow, all};
 use crate::event::from_json;
 use crate::lease;
 
-/// How many rows a page has when nobody says.
+/// The default number of rows per page.
 const PAGE: u64 = 100;
 
-/// One page of the todos, in the order that they were written.
-pub(crate) fn page(conn: &Connection, wanted: &TodosParams) -> rusqlite::Result<TodosPage> {
+/// One page of the todos, in the order they were written.
+pub(crate) fn page(conn: &Connection, params: &TodosParams) -> rusqlite::Result<TodosPage> {
     let rows = all(conn)?;
     let done: BTreeSet<TodoId> =
         rows.iter().filter(|row| row.todo.status == TodoStatus::Done).map(|row| row.todo.id.clone()).collect();
     let fits =
-        |view: &TodoView| wanted.status.is_none_or(|status| view.status == status) && (!wanted.ready || view.ready);
+        |view: &TodoView| params.status.is_none_or(|status| view.status == status) && (!params.ready || view.ready);
     let owned = lease::read(conn)?.is_some_and(|lease| lease.live_pid().is_some());
     let mut views: Vec<TodoView> = Vec::new();
     for row in rows {
@@ -28,11 +28,11 @@ pub(crate) fn page(conn: &Connection, wanted: &TodosParams) -> rusqlite::Result<
     }
     views.retain(fits);
     let total = views.len() as u64;
-    let (offset, limit) = (short(wanted.offset), short(wanted.limit.unwrap_or(PAGE)));
+    let (offset, limit) = (short(params.offset), short(params.limit.unwrap_or(PAGE)));
     Ok(TodosPage { todos: views.into_iter().skip(offset).take(limit).collect(), total })
 }
 
-/// Whether nobody works on a todo that is in progress: its session has no living owner, or its task has not been resumed.
+/// Whether a todo in progress has no worker: its session has no living owner, or its task has not been resumed.
 fn is_interrupted(conn: &Connection, row: &TodoRow, owned: bool) -> rusqlite::Result<bool> {
     match (row.todo.status, &row.task) {
         (TodoStatus::Pending | TodoStatus::Done | TodoStatus::Blocked, _) => Ok(false),

@@ -1,5 +1,5 @@
-//! What only those who plan may change of a todo that is there: what its worker is, what must hold of its work, and
-//! whether it is there at all. An agent that may do little would otherwise order what others may do.
+//! Columns of existing todos that only the root and the user may change: the worker's type, the expectations, and
+//! whether the todo exists. Otherwise an agent with few permissions could give orders to agents with more.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use rusqlite::Connection;
 use super::log::root;
 use super::rows::{one, since};
 
-/// Says in words why an agent must not change the todos like this, if it must not. `before` sees them as they were.
+/// Returns why an agent may not make the changes after `last_change`, if so. `before` opens the previous rows.
 pub(crate) fn find_violation(
     conn: &Connection,
     before: impl FnOnce() -> rusqlite::Result<Connection>,
-    noted: i64,
+    last_change: i64,
     author: Option<TaskId>,
 ) -> rusqlite::Result<Option<String>> {
     let Some(author) = author.map(|author| author.to_string()) else { return Ok(None) };
-    if super::last_pending(conn)? == noted || root(conn)?.is_none_or(|root| root == author) {
+    if super::last_pending(conn)? == last_change || root(conn)?.is_none_or(|root| root == author) {
         return Ok(None);
     }
-    let (ids, rows) = since(conn, noted)?;
+    let (ids, rows) = since(conn, last_change)?;
     let now: BTreeMap<&TodoId, &Todo> = rows.iter().map(|todo| (&todo.id, todo)).collect();
     let before = before()?;
     for id in &ids {
-        let Some((_, was)) = one(&before, id)? else { continue };
+        let Some((_, previous)) = one(&before, id)? else { continue };
         match now.get(id) {
-            None => return Ok(Some(format!("only the main agent may take the todo `{id}` away"))),
-            Some(is) if !has_same_plan(&was, is) => {
+            None => return Ok(Some(format!("only the main agent may delete the todo `{id}`"))),
+            Some(current) if !has_same_plan(&previous, current) => {
                 let columns = "agent_type, model, files, check_command and expects";
                 return Ok(Some(format!("only the main agent may change {columns} of the todo `{id}`")));
             }
@@ -37,10 +37,10 @@ pub(crate) fn find_violation(
     Ok(None)
 }
 
-/// Whether two rows of a todo order the same: who does it, with what, on which files, and what must hold at the end.
-fn has_same_plan(was: &Todo, is: &Todo) -> bool {
-    fn words(todo: &Todo) -> [&Option<String>; 4] {
+/// Whether two rows of a todo have the same plan: worker type, model, files, check and expectations.
+fn has_same_plan(previous: &Todo, current: &Todo) -> bool {
+    fn columns(todo: &Todo) -> [&Option<String>; 4] {
         [&todo.agent_type, &todo.model, &todo.check, &todo.expects]
     }
-    words(was) == words(is) && was.files == is.files
+    columns(previous) == columns(current) && previous.files == current.files
 }

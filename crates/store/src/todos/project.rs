@@ -1,4 +1,4 @@
-//! What the runtime decided about todos, written to their rows.
+//! Projects the runtime's decisions about todos onto their rows.
 
 use protocol::{Event, LogEntry, Todo, TodoId, TodoStatus};
 use rusqlite::{Connection, named_params, params};
@@ -7,11 +7,11 @@ use super::log::last_recorded;
 use super::rows::one;
 use crate::mail;
 
-/// Writes to the table what the runtime decided.
+/// Applies an event to the table.
 pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<()> {
     let before = last_recorded(conn)?;
     apply(conn, entry)?;
-    // What the runtime itself wrote is not news to it.
+    // The runtime's own writes are not changes for it to read.
     conn.prepare_cached("DELETE FROM bosun_todo_log WHERE n > ?1")?.execute([before])?;
     Ok(())
 }
@@ -22,8 +22,8 @@ fn apply(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<()> {
             changed.iter().try_for_each(|todo| settle_change(conn, todo, *upto))?;
             gone.iter().try_for_each(|todo| clear_changes(conn, todo, *upto))
         }
-        Event::FleetBegan(terms) => {
-            mail::set_title(conn, entry.task, &terms.goal)?;
+        Event::FleetBegan(config) => {
+            mail::set_title(conn, entry.task, &config.goal)?;
             conn.prepare_cached("UPDATE todos SET status = 'pending' WHERE status = 'in_progress'")?.execute([])?;
             Ok(())
         }
@@ -51,8 +51,8 @@ fn set_status(conn: &Connection, todo: &TodoId, status: TodoStatus, reason: Opti
     Ok(())
 }
 
-/// Takes a row off the list of changes and gives it the status that holds. One that was changed again since is left to
-/// the next look.
+/// Removes a row from the change log and sets its effective status. A row that was changed again is left for the next
+/// read.
 fn settle_change(conn: &Connection, todo: &Todo, upto: u64) -> rusqlite::Result<()> {
     clear_changes(conn, &todo.id, upto)?;
     let changed_again: bool = conn

@@ -1,4 +1,4 @@
-//! The rows of the table, with what they depend on.
+//! Rows of the `todos` table, with their dependencies.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use rusqlite::{Connection, OptionalExtension, Row};
 const COLUMNS: &str =
     "id, title, description, status, agent_type, model, files, check_command, expects, reason, task, attempts";
 
-/// A row of the table with what the runtime notes beside it.
+/// A row of the table with the runtime's own columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TodoRow {
     /// The todo.
     pub todo: Todo,
-    /// The task that works or last worked on it, in its id's words.
+    /// The id of the task that works or last worked on it.
     pub task: Option<String>,
-    /// How often somebody began to work on it.
+    /// How often work on it was started.
     pub attempts: u32,
 }
 
-/// Every todo, in the order that they were written.
+/// All todos, in the order they were written.
 pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<TodoRow>> {
     let deps = dependencies(conn)?;
     let mut select = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM todos ORDER BY rowid"))?;
@@ -50,14 +50,14 @@ fn numbered(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, Tod
     Ok(Some((number, row)))
 }
 
-/// The todos that were noted since, and the rows of those that are there, without what they depend on.
-pub(super) fn since(conn: &Connection, noted: i64) -> rusqlite::Result<(Vec<TodoId>, Vec<Todo>)> {
-    // The connection of the model's SQL takes no parameters.
-    let ids = format!("SELECT DISTINCT CAST(todo AS TEXT) FROM bosun_todo_log WHERE n > {noted}");
+/// The todos that were changed after `last_change`, and the existing rows of them, without dependencies.
+pub(super) fn since(conn: &Connection, last_change: i64) -> rusqlite::Result<(Vec<TodoId>, Vec<Todo>)> {
+    // The connection of the model's SQL accepts no parameters.
+    let ids = format!("SELECT DISTINCT CAST(todo AS TEXT) FROM bosun_todo_log WHERE n > {last_change}");
     let rows = format!("SELECT {COLUMNS} FROM todos WHERE id IN ({ids})");
     let rows = conn.prepare(&rows)?.query_map([], |row| Ok(read(row)?.todo))?.collect::<rusqlite::Result<_>>()?;
-    let words = |row: &Row<'_>| Ok(TodoId(String::from_utf8_lossy(row.get_ref(0)?.as_bytes()?).into_owned()));
-    let ids = conn.prepare(&ids)?.query_map([], words)?.collect::<rusqlite::Result<_>>()?;
+    let todo_id = |row: &Row<'_>| Ok(TodoId(String::from_utf8_lossy(row.get_ref(0)?.as_bytes()?).into_owned()));
+    let ids = conn.prepare(&ids)?.query_map([], todo_id)?.collect::<rusqlite::Result<_>>()?;
     Ok((ids, rows))
 }
 
@@ -71,7 +71,7 @@ pub(super) fn dependencies(conn: &Connection) -> rusqlite::Result<BTreeMap<TodoI
     Ok(deps)
 }
 
-/// Reads a row; what the model wrote where another type was meant is taken as its words.
+/// Reads a row; a value of another type is converted to text.
 fn read(row: &Row<'_>) -> rusqlite::Result<TodoRow> {
     let text = |name: &str| -> rusqlite::Result<Option<String>> {
         Ok(match row.get_ref(name)? {
@@ -84,7 +84,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TodoRow> {
         })
     };
     let filled = |name: &str| text(name).map(|found| found.filter(|text| !text.trim().is_empty()));
-    let status = text("status")?.and_then(|word| TodoStatus::from_name(&word)).unwrap_or_default();
+    let status = text("status")?.and_then(|name| TodoStatus::from_name(&name)).unwrap_or_default();
     let todo = Todo {
         id: TodoId(text("id")?.unwrap_or_default()),
         title: text("title")?.unwrap_or_default(),

@@ -1,19 +1,19 @@
-//! The words that people give a todo, and what they may not be.
+//! Validation of the texts of todos.
 
 use protocol::{TodoId, TodoStatus};
 
 use super::TodoError;
 
-/// Most bytes of an id that somebody chooses.
+/// Most bytes of a chosen id.
 const ID: usize = 100;
 
-/// Most characters of an id that is made from a title.
+/// Most characters of an id generated from a title.
 const SLUG: usize = 32;
 
 /// Most bytes of each text of a todo.
 const TEXT: usize = 64 * 1024;
 
-/// A reason goes with what is blocked; whatever else is said of a todo ends it.
+/// Only a blocked todo has a reason; any other status removes it.
 pub(super) fn reason(status: TodoStatus, given: Option<&str>) -> Result<Option<String>, TodoError> {
     match status {
         TodoStatus::Blocked => given.map(|given| checked_text("reason", given)).transpose(),
@@ -22,18 +22,18 @@ pub(super) fn reason(status: TodoStatus, given: Option<&str>) -> Result<Option<S
 }
 
 pub(super) fn checked_id(id: &TodoId) -> Result<TodoId, TodoError> {
-    let unfit = |what: &str| Err(TodoError::Invalid(format!("the id {:?} {what}", id.0)));
+    let invalid = |what: &str| Err(TodoError::Invalid(format!("the id {:?} {what}", id.0)));
     match &*id.0 {
-        "" => unfit("is empty; leave it out to have one made"),
-        text if text.len() > ID => unfit(&format!("is longer than {ID} bytes")),
+        "" => invalid("is empty; leave it out to have one generated"),
+        text if text.len() > ID => invalid(&format!("is longer than {ID} bytes")),
         text if text.chars().any(|c| c.is_control() || c.is_whitespace()) => {
-            unfit("has blanks or control characters; use letters, digits and dashes")
+            invalid("contains spaces or control characters; use letters, digits and dashes")
         }
-        _fit => Ok(id.clone()),
+        _valid => Ok(id.clone()),
     }
 }
 
-/// An id that says what the title says.
+/// Generates an id from a title.
 pub(super) fn slug(title: &str) -> String {
     let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut slug = String::new();

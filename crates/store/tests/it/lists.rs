@@ -399,7 +399,7 @@ fn hostile_metadata_is_refused_or_kept_as_it_is() {
         list.create(NewItem { metadata: object(metadata), ..new("x") }, Timestamp(1)).map(|made| made.item)
     };
     let large = with(json!({"a": "x".repeat(1024 * 1024)})).unwrap_err().to_string();
-    assert!(large.starts_with("`metadata` has 1048584 bytes, and at most 16384 are kept"), "{large}");
+    assert!(large.starts_with("`metadata` has 1048584 bytes, and at most 16384 are allowed"), "{large}");
     let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
     assert!(with(json!({"a": deep})).unwrap_err().to_string().contains("nested more than 16 deep"));
     let odd = json!({"a\u{0}b": "\u{0}\u{202e}\"'; DROP TABLE bosun_items; --", "": null, "n": 1e308});

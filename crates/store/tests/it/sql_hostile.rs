@@ -20,7 +20,7 @@ use Fate::{Bounded, Refused};
 
 const OURS: Fate = Refused("belong to the runtime");
 const PRAGMA: Fate = Refused("pragma");
-const FORM: Fate = Refused("must keep its form");
+const FORM: Fate = Refused("must keep its schema");
 
 #[rustfmt::skip]
 const CORPUS: &[(&str, Fate)] = &[
@@ -74,7 +74,7 @@ const CORPUS: &[(&str, Fate)] = &[
     ("ALTER TABLE main.todos DROP COLUMN description", FORM),
     ("CREATE TEMP TABLE todos (id)", FORM),
     ("CREATE TABLE t (x); ALTER TABLE t RENAME TO todos", Refused("already another table")),
-    ("CREATE TEMP TABLE t (x); ALTER TABLE t RENAME TO Todos; INSERT INTO todos VALUES (1)", Refused("must keep their form")),
+    ("CREATE TEMP TABLE t (x); ALTER TABLE t RENAME TO Todos; INSERT INTO todos VALUES (1)", Refused("must keep their schema")),
     ("CREATE TEMP TABLE t (x); ALTER TABLE temp.t RENAME TO bosun_x", OURS),
 
     // The engine's own tables.

@@ -197,10 +197,10 @@ fn edits_are_all_made_or_none() {
     let context = context();
     assert_eq!(context.edit(&[new("b", &["a"]), new("a", &[])]).unwrap().len(), 2, "in whatever order");
     let mistakes: [(&[TodoEdit], &str); 6] = [
-        (&[new("c", &[]), new("a", &[])], "there is a todo `a` already"),
+        (&[new("c", &[]), new("a", &[])], "todo `a` already exists"),
         (&[new("c", &["zzz"])], "`c` cannot depend on `zzz`"),
         (&[new("c", &["c"])], "wait for each other: c → c"),
-        (&[new("c d", &[])], "blanks"),
+        (&[new("c d", &[])], "spaces"),
         (&[TodoEdit::Add(NewTodo { title: " ".into(), ..NewTodo::default() })], "the title is empty"),
         (&[TodoEdit::Change(TodoChange::status("zzz".into(), TodoStatus::Done, None))], "no todo `zzz`"),
     ];

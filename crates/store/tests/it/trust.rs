@@ -66,7 +66,7 @@ fn an_index_that_was_made_again_is_told_of_once() {
     let [rebuilt] = told().try_into().unwrap();
     let aside = index.with_file_name("bosun.db.damaged-1");
     assert_eq!((rebuilt.sessions, rebuilt.items, rebuilt.trusted), (1, 0, 1));
-    for words in ["was damaged (", "made again", "1 trusted project", aside.to_str().unwrap()] {
+    for words in ["was damaged (", "was rebuilt", "1 trusted project", aside.to_str().unwrap()] {
         assert!(rebuilt.to_string().contains(words), "{words}: {rebuilt}");
     }
     assert_eq!(told(), []);

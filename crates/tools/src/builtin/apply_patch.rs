@@ -1,4 +1,4 @@
-//! Applies a patch to several files: all of it or nothing.
+//! Applies a patch to several files: all of it or none of it.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ impl TypedTool for ApplyPatch {
 
     fn required_permissions(args: &ApplyPatchArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         let changes = parse(&args.patch).map_err(|error| ToolError::Refused(error.to_string()))?;
-        // A patch tells what it matches, and a moved file may be read at its new place.
+        // A patch reveals the text it matches, and a moved file may be readable at its new path.
         let reads =
             changes.iter().filter_map(PatchChange::source).map(|path| RequiredPermission::Read(path.to_owned()));
         let edits = changes.iter().flat_map(PatchChange::paths).map(|path| RequiredPermission::Edit(path.to_owned()));
@@ -43,7 +43,7 @@ impl TypedTool for ApplyPatch {
     async fn run(args: ApplyPatchArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         workspace_files::blocking(cx, move |cx| {
             let changes = parse(&args.patch).map_err(|error| ToolError::Refused(error.to_string()))?;
-            let steps = plan(&changes, cx).map_err(|error| note(error, "nothing was changed"))?;
+            let steps = plan(&changes, cx).map_err(|error| note(error, "no file was changed"))?;
             perform(&steps, cx)?;
             let text: Vec<String> = steps.iter().map(|step| step.describe(cx)).collect();
             Ok(changed_output(cx, &text.join("\n"), steps.iter().map(|step| step.place.path())))
@@ -60,7 +60,7 @@ struct PatchStep {
 
 enum PatchAction {
     Add(Vec<u8>),
-    /// The new place of a moved file, which keeps its mode.
+    /// The new path of a moved file, which keeps its mode.
     AddMoved(Vec<u8>, u32),
     Update(OriginalFile, Vec<u8>),
     Remove(OriginalFile),
@@ -112,7 +112,7 @@ fn plan_add(path: &str, lines: &[String], cx: &ToolContext) -> Result<PatchStep,
 fn resolve_vacant(path: &str, cx: &ToolContext) -> Result<PermittedPath, ToolError> {
     let place = workspace_files::resolve(cx, path, FileAccess::Edit)?;
     if place.exists() {
-        return Err(ToolError::Refused(format!("{path} exists already; use `*** Update File` or another name")));
+        return Err(ToolError::Refused(format!("{path} already exists; use `*** Update File` or another name")));
     }
     Ok(place)
 }
@@ -141,7 +141,7 @@ fn plan_delete(path: &str, cx: &ToolContext) -> Result<PatchStep, ToolError> {
     Ok(PatchStep { place, action: PatchAction::Remove(before) })
 }
 
-/// Whether the agent knows a file as it is.
+/// Whether the agent has viewed the current content of a file.
 #[derive(PartialEq, Eq)]
 enum FileViewState {
     Current,
@@ -159,15 +159,15 @@ fn read_existing(path: &str, cx: &ToolContext) -> Result<(PermittedPath, Origina
     Ok((place, OriginalFile { bytes: file.bytes, stamp: file.stamp, mode: file.mode }, seen))
 }
 
-/// Makes the changes; when one fails, the ones made before it are taken back.
+/// Makes the changes; when one fails, reverts the ones made before it.
 fn perform(steps: &[PatchStep], cx: &ToolContext) -> Result<(), ToolError> {
     for (count, step) in steps.iter().enumerate() {
         if let Err(error) = apply_step(step, cx) {
-            let kept: Vec<String> = steps[..count].iter().rev().filter_map(|step| revert_step(step, cx)).collect();
-            return Err(if kept.is_empty() {
-                note(error, "no file was changed: what was already written has been taken back")
+            let failed: Vec<String> = steps[..count].iter().rev().filter_map(|step| revert_step(step, cx)).collect();
+            return Err(if failed.is_empty() {
+                note(error, "no file was changed: the changes already made were reverted")
             } else {
-                note(error, &format!("these could not be taken back and stay changed: {}", kept.join(", ")))
+                note(error, &format!("these files could not be reverted and stay changed: {}", failed.join(", ")))
             });
         }
     }
@@ -186,10 +186,10 @@ fn apply_step(step: &PatchStep, cx: &ToolContext) -> Result<(), ToolError> {
     }
 }
 
-/// Restores a file unless somebody changed it meanwhile; gives its name when that fails.
+/// Restores a file unless it was changed meanwhile; returns its path when that fails.
 fn revert_step(step: &PatchStep, cx: &ToolContext) -> Option<String> {
     let PatchStep { place, action } = step;
-    // What was written left its stamp, what was removed none.
+    // A written file has a stamp; a removed one has none.
     let result = match (action, cx.stamps.seen(place.path())) {
         (PatchAction::Add(_) | PatchAction::AddMoved(..), Some(ours)) => workspace_files::remove(cx, place, ours),
         (PatchAction::Update(before, _), Some(ours)) => {

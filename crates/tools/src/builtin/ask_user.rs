@@ -20,11 +20,11 @@ pub(crate) struct AskUserArgs {
     choices: Option<Vec<String>>,
 }
 
-/// Most letters of a question.
+/// Maximum characters of a question.
 const QUESTION: usize = 2000;
-/// Most choices.
+/// Maximum number of choices.
 const CHOICES: usize = 10;
-/// Most letters of a choice.
+/// Maximum characters of a choice.
 const CHOICE: usize = 200;
 
 impl TypedTool for AskUser {
@@ -41,13 +41,13 @@ impl TypedTool for AskUser {
         let answer = cx.user_prompter.ask(question(&args)?).await?;
         let text = match answer.map(|answer| shown_letters(&answer)) {
             Some(answer) if !answer.trim().is_empty() => format!("The user answers: {}", answer.trim()),
-            Some(_) | None => "Nobody answered; decide yourself, and tell the user what you assumed.".to_owned(),
+            Some(_) | None => "The user did not answer; decide yourself and report what you assumed.".to_owned(),
         };
         Ok(ToolOutput::text(&text, cx))
     }
 }
 
-/// The question as people see it.
+/// The question as the user sees it.
 fn question(args: &AskUserArgs) -> Result<UserQuestion, ToolError> {
     let question = shown_letters(&args.question).trim().to_owned();
     if question.is_empty() {
@@ -59,8 +59,8 @@ fn question(args: &AskUserArgs) -> Result<UserQuestion, ToolError> {
     let choices = args.choices.iter().flatten().map(|choice| one_line(choice)).filter(|choice| !choice.is_empty());
     let choices: Vec<String> = choices.collect();
     if choices.len() > CHOICES || choices.iter().any(|choice| choice.chars().count() > CHOICE) {
-        let most = format!("`choices` takes at most {CHOICES} answers of at most {CHOICE} characters");
-        return Err(ToolError::Refused(format!("{most}; put the rest into the question")));
+        let rule = format!("`choices` takes at most {CHOICES} answers of at most {CHOICE} characters");
+        return Err(ToolError::Refused(format!("{rule}; put the rest into the question")));
     }
     Ok(UserQuestion { question, choices })
 }

@@ -1,4 +1,4 @@
-//! Makes a file.
+//! Creates a file.
 
 use host::ExpectedContent;
 use schemars::JsonSchema;

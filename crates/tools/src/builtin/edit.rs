@@ -21,7 +21,7 @@ pub(crate) struct EditArgs {
     path: String,
     /// The text to replace.
     old: String,
-    /// The text to put there.
+    /// Its replacement.
     new: String,
     /// Replace every occurrence.
     #[serde(default)]
@@ -35,7 +35,7 @@ impl TypedTool for EditTool {
     const ACCESS: ToolAccess = ToolAccess::Write;
 
     fn required_permissions(args: &EditArgs) -> Result<Vec<RequiredPermission>, ToolError> {
-        // The answer shows a part of the file.
+        // The output shows a part of the file.
         Ok(vec![RequiredPermission::Read(args.path.clone()), RequiredPermission::Edit(args.path.clone())])
     }
 
@@ -53,8 +53,8 @@ fn edit(args: &EditArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         Some(seen) if seen != file.stamp => return Err(stale(&shown)),
         Some(_) => {}
     }
-    let which = if args.all { ReplaceScope::All } else { ReplaceScope::Only };
-    let bytes = replace(&file.bytes, &args.old, &args.new, which, cx.limits.file)
+    let scope = if args.all { ReplaceScope::All } else { ReplaceScope::Only };
+    let bytes = replace(&file.bytes, &args.old, &args.new, scope, cx.limits.file)
         .map_err(|error| ToolError::Refused(format!("{shown}: {error}")))?;
     workspace_files::write(cx, &place, &bytes, ExpectedContent::Unchanged(file.stamp))?;
     Ok(changed_output(cx, &format!("edited {shown}\n{}", snippet(&file.bytes, &bytes)), [place.path()]))

@@ -18,7 +18,7 @@ pub(crate) struct GlobArgs {
     pattern: String,
     /// Folder to look in; the working folder by default.
     path: Option<String>,
-    /// Most files given.
+    /// Most files.
     limit: Option<usize>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct GrepArgs {
     /// List only the files that match.
     #[serde(default)]
     files_only: bool,
-    /// Most matches (or files) given.
+    /// Most matches (or files) shown.
     limit: Option<usize>,
 }
 
@@ -62,22 +62,22 @@ impl TypedTool for GrepTool {
     }
 }
 
-/// Most bytes of a matching line that are shown.
+/// Maximum bytes shown of a matching line.
 const MAX_LINE_BYTES: usize = 400;
-/// Most lines of context around a match.
+/// Maximum lines of context around a match.
 const MAX_CONTEXT: u32 = 20;
-/// Most bytes of a pattern.
+/// Maximum bytes of a pattern.
 const PATTERN: usize = 16 * 1024;
-/// Most bytes that a compiled pattern, and the cache it matches with, may take.
+/// Maximum bytes of a compiled pattern, and of the cache it matches with.
 const MAX_COMPILED_BYTES: usize = 10 * 1024 * 1024;
-/// Most bytes of a parser's message that are passed on: it draws a picture of the pattern.
+/// Maximum bytes of a parser's message passed on: it underlines the error in a copy of the pattern.
 const MAX_MESSAGE_BYTES: usize = 600;
-/// Most files named that could not be searched.
+/// Maximum number of unreadable files named.
 const MAX_NAMED_FILES: usize = 5;
-/// Most bytes of one line that are held in memory; a file with a longer one is passed over from there.
+/// Maximum bytes of one line held in memory; the search of a file ends at a longer line.
 const MAX_HEAP_BYTES: usize = 8 * 1024 * 1024;
-/// How much of a file is read before it is searched. Most files are smaller, and are searched where they lie. It is no
-/// more than the library looks at to tell a binary file.
+/// Bytes of a file read before it is searched. Most files are smaller, and are searched in this buffer. It must not
+/// exceed what the library examines to detect a binary file.
 const BLOCK_BYTES: usize = 64 * 1024;
 
 struct GrepSearch<'a> {
@@ -96,9 +96,9 @@ impl<'a> GrepSearch<'a> {
             ToolError::Refused(format!("invalid pattern: {}", clip_middle(&error.to_string(), MAX_MESSAGE_BYTES)))
         };
         if args.pattern.len() > PATTERN {
-            return Err(invalid(&format!("{} bytes, at most {PATTERN} are taken", args.pattern.len())));
+            return Err(invalid(&format!("{} bytes, at most {PATTERN} are accepted", args.pattern.len())));
         }
-        // The matcher wraps the pattern before it reads it, so its errors point at other places.
+        // The matcher wraps the pattern before it parses it, so its errors point at other positions.
         let mut syntax = regex_syntax::ParserBuilder::new().utf8(false).build();
         syntax.parse(&args.pattern).map_err(|error| invalid(&error))?;
         let matcher = RegexMatcherBuilder::new()
@@ -141,7 +141,7 @@ impl<'a> GrepSearch<'a> {
     }
 }
 
-/// What was found so far, as text.
+/// The matches so far, as text.
 struct GrepMatches<'a> {
     search: &'a GrepSearch<'a>,
     text: String,
@@ -151,7 +151,7 @@ struct GrepMatches<'a> {
     unread: UnreadFiles,
 }
 
-/// The files that could not be read to their end; what was found in them before counts.
+/// Files that could not be read to their end; matches found in them before count.
 #[derive(Default)]
 struct UnreadFiles {
     count: usize,
@@ -167,7 +167,7 @@ impl UnreadFiles {
 
     fn describe(&self) -> String {
         let more = if self.count > self.names.len() { " …" } else { "" };
-        format!("[{} files could not be read to their end: {}{more}]\n", self.count, self.names.join(", "))
+        format!("[{} files could not be read completely: {}{more}]\n", self.count, self.names.join(", "))
     }
 }
 
@@ -242,7 +242,7 @@ impl Sink for GrepMatches<'_> {
     }
 }
 
-/// Reads until the block is full or the file ends, and tells how much that is.
+/// Reads until the block is full or the file ends; returns the number of bytes read.
 fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -256,7 +256,7 @@ fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// A file whose reading ends when the search must.
+/// A file whose reads fail once the search must stop.
 struct StoppableFile<'a> {
     file: File,
     stop: &'a SearchDeadline,

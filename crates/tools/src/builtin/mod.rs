@@ -1,4 +1,4 @@
-//! The everyday tools, each in two files: what it does, and what the model is told.
+//! The built-in tools, each in two files: its code (`.rs`) and its description for the model (`.md`).
 
 mod apply_patch;
 mod ask_user;

@@ -1,4 +1,4 @@
-//! Looks at a background command.
+//! Shows the state and output of a background command.
 
 use std::time::Duration;
 
@@ -33,15 +33,15 @@ impl TypedTool for ReadShell {
 
     async fn run(args: ReadShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let wait = args.wait_secs.map(|secs| WaitLimit::For(Duration::from_secs(secs).min(cx.limits.shell_max)));
-        let read = tokio::select! {
-            read = cx.background.read(args.name, wait.unwrap_or(WaitLimit::No)) => read?,
-            () = cx.cancel.cancelled() => return Err(ToolError::refused("cancelled; the command runs on")),
+        let status = tokio::select! {
+            status = cx.background.read(args.name, wait.unwrap_or(WaitLimit::No)) => status?,
+            () = cx.cancel.cancelled() => return Err(ToolError::refused("cancelled; the command keeps running")),
         };
-        Ok(status_output(&read, cx))
+        Ok(status_output(&status, cx))
     }
 }
 
 /// A command's state and output, as the model reads them.
-pub(crate) fn status_output(read: &BackgroundStatus, cx: &ToolContext) -> ToolOutput {
-    ToolOutput::text(&format!("[{}]\n{}", read.state, read.output), cx)
+pub(crate) fn status_output(status: &BackgroundStatus, cx: &ToolContext) -> ToolOutput {
+    ToolOutput::text(&format!("[{}]\n{}", status.state, status.output), cx)
 }

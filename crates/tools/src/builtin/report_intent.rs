@@ -1,4 +1,4 @@
-//! Tells people what the agent is doing.
+//! Tells the user what the agent is doing.
 
 use protocol::Clip;
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub(crate) struct ReportIntentArgs {
     intent: String,
 }
 
-/// Most bytes of an intent.
+/// Maximum bytes of an intent.
 const MAX_INTENT_BYTES: usize = 200;
 
 impl TypedTool for ReportIntent {

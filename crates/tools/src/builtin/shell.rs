@@ -22,7 +22,7 @@ pub(crate) struct ShellArgs {
     command: String,
     /// Kill it after this long; 120 by default, at most 600.
     timeout_secs: Option<u64>,
-    /// Start it, give its name and go on.
+    /// Start it, return its name at once.
     #[serde(default)]
     background: bool,
     /// One line on what it is for.
@@ -44,23 +44,23 @@ impl TypedTool for ShellTool {
     }
 }
 
-/// Most bytes of a description.
+/// Maximum bytes of a description.
 const MAX_DESCRIPTION_BYTES: usize = 200;
 
 async fn start(args: ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     check(&args.command)?;
-    let words = args.description.as_deref().unwrap_or(&args.command);
-    let line = words.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let description = args.description.as_deref().unwrap_or(&args.command);
+    let line = description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let description = clip_middle(line, MAX_DESCRIPTION_BYTES);
     let name = cx.background.start(BackgroundCommand { command: args.command, description }).await?;
-    Ok(ToolOutput::text(&format!("started in the background as `{name}`; look at it with read_shell"), cx))
+    Ok(ToolOutput::text(&format!("started in the background as `{name}`; read_shell shows its output"), cx))
 }
 
-/// Most bytes of output held in memory.
+/// Maximum bytes of output held in memory.
 const MAX_HELD_BYTES: usize = 768 * 1024;
-/// How long a killed command may take to be gone.
+/// How long to wait for a killed command to end.
 const KILL_GRACE: Duration = Duration::from_secs(5);
-/// Room for what is said after the output.
+/// Room for the notes after the output.
 const NOTE_BYTES: usize = 512;
 
 async fn run(args: &ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -87,10 +87,10 @@ async fn run(args: &ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError
     let text = capture.text(cx.limits.output.saturating_sub(NOTE_BYTES));
     let cwd = cx.workspace.cwd();
     if !cwd.is_dir() {
-        // Whatever it says of what it saw there, it may have seen nothing.
-        let said = end.describe(text.as_str(), gone, cx);
+        // Its output about files in that directory may be wrong.
+        let report = end.describe(text.as_str(), gone, cx);
         return Err(ToolError::refused(format!(
-            "the working directory {} is gone since it ran: {said}",
+            "the working directory {} was removed while the command ran: {report}",
             cwd.display()
         )));
     }
@@ -98,14 +98,14 @@ async fn run(args: &ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError
     Ok(ToolOutput { evidence: vec![ran], ..ToolOutput::text(&end.describe(text.as_str(), gone, cx), cx) })
 }
 
-/// Whether a command that was killed is known to be gone with everything it started.
+/// Whether a killed command and all its processes are known to be gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KillOutcome {
     Confirmed,
     Unknown,
 }
 
-/// Ends a command and takes what it still says. Whatever is left after this is killed when the process is dropped.
+/// Kills a command and captures its remaining output. Processes left after this are killed when `process` is dropped.
 async fn kill(process: &mut Process, capture: &mut Capture, how: KillMode) -> KillOutcome {
     process.kill(how);
     match tokio::time::timeout(KILL_GRACE, follow(process, |bytes| capture.push(bytes))).await {
@@ -132,7 +132,7 @@ impl ShellCommandEnd {
         let mut notes = Vec::new();
         let killed = match gone {
             KillOutcome::Confirmed => "killed with everything it started",
-            KillOutcome::Unknown => "told to end, and is not known to have ended yet",
+            KillOutcome::Unknown => "told to stop; it may still be running",
         };
         match self {
             ShellCommandEnd::Exited(exit) => {
@@ -142,7 +142,7 @@ impl ShellCommandEnd {
                 if exit.leftovers > 0 {
                     let count = exit.leftovers;
                     notes.push(format!(
-                        "[left behind and killed: {count} processes; to keep such processes use `background`]"
+                        "[left behind and killed: {count} processes; to keep processes running use `background`]"
                     ));
                 }
                 if notes.is_empty() && output.is_empty() {

@@ -29,7 +29,7 @@ impl TypedTool for StopShell {
     }
 
     async fn run(args: StopShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let read = cx.background.stop(args.name).await?;
-        Ok(status_output(&read, cx))
+        let status = cx.background.stop(args.name).await?;
+        Ok(status_output(&status, cx))
     }
 }

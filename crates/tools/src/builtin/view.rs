@@ -48,7 +48,7 @@ impl TypedTool for ViewTool {
     }
 }
 
-/// How much of a file's start tells whether it is text.
+/// Bytes at a file's start that decide whether it is text.
 const SNIFFED_BYTES: usize = 8 * 1024;
 
 fn show(
@@ -65,43 +65,43 @@ fn show(
         let shown = workspace_files::display_path(cx, place.path());
         return Err(ToolError::Refused(format!("{shown} is not text: {kind}, {size} bytes")));
     }
-    let ask = WindowRequest {
+    let request = WindowRequest {
         first: args.offset.unwrap_or(1).max(1),
         lines: args.limit.unwrap_or(cx.limits.view_lines).min(cx.limits.view_lines).max(1),
         line: cx.limits.line,
         room: workspace_files::text_budget(cx),
         scan: cx.limits.scan,
     };
-    let seen = window(&mut file.bytes, ask).map_err(unreadable)?;
-    let text = describe_window(&seen, ask, size)?;
+    let seen = window(&mut file.bytes, request).map_err(unreadable)?;
+    let text = describe_window(&seen, request, size)?;
     cx.stamps.record(place.path(), file.stamp);
     Ok(ToolOutput::text(&text, cx))
 }
 
-fn describe_window(seen: &TextWindow, ask: WindowRequest, size: u64) -> Result<String, ToolError> {
+fn describe_window(seen: &TextWindow, request: WindowRequest, size: u64) -> Result<String, ToolError> {
     if seen.text.is_empty() {
-        return describe_empty_window(seen, ask);
+        return describe_empty_window(seen, request);
     }
     let note = match seen.end {
-        WindowEnd::File if ask.first == 1 => String::new(),
+        WindowEnd::File if request.first == 1 => String::new(),
         WindowEnd::File => format!("[end of file at line {}]\n", seen.last),
         WindowEnd::Full => {
-            format!("[more lines follow in this file of {size} bytes; go on with offset {}]\n", seen.last + 1)
+            format!("[more lines follow in this file of {size} bytes; continue with offset {}]\n", seen.last + 1)
         }
-        WindowEnd::Scanned => format!("[stopped after {} of {size} bytes; use the shell to go further]\n", ask.scan),
+        WindowEnd::Scanned => format!("[stopped after {} of {size} bytes; use the shell for the rest]\n", request.scan),
     };
     Ok(format!("{}{note}", seen.text))
 }
 
-fn describe_empty_window(seen: &TextWindow, ask: WindowRequest) -> Result<String, ToolError> {
+fn describe_empty_window(seen: &TextWindow, request: WindowRequest) -> Result<String, ToolError> {
     match seen.end {
         WindowEnd::File if seen.last == 0 => Ok("[empty file]".to_owned()),
         WindowEnd::File => {
-            Err(ToolError::Refused(format!("offset {} is past the end; the last line is {}", ask.first, seen.last)))
+            Err(ToolError::Refused(format!("offset {} is past the end; the last line is {}", request.first, seen.last)))
         }
         WindowEnd::Full | WindowEnd::Scanned => Err(ToolError::Refused(format!(
             "line {} was not reached within {} bytes; use the shell, for example `tail -c` or `sed -n`",
-            ask.first, ask.scan
+            request.first, request.scan
         ))),
     }
 }

@@ -1,33 +1,33 @@
-//! The patch envelope: from text to a list of changes. Nothing here touches a file.
+//! The patch envelope: parses the text into a list of changes. Nothing here touches a file.
 
 /// One file's part of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PatchChange {
-    /// Makes a new file.
+    /// Creates a file.
     Add {
-        /// Where.
+        /// Its path.
         path: String,
         /// Its lines.
         lines: Vec<String>,
     },
     /// Changes a file, and moves it when `to` is given.
     Update {
-        /// Which.
+        /// Its path.
         path: String,
-        /// Its new place.
+        /// Its new path.
         to: Option<String>,
-        /// What changes, from top to bottom.
+        /// Its changes, from top to bottom.
         hunks: Vec<Hunk>,
     },
     /// Removes a file.
     Delete {
-        /// Which.
+        /// Its path.
         path: String,
     },
 }
 
 impl PatchChange {
-    /// The files that it makes, changes or removes.
+    /// The files that it creates, changes or removes.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         let (path, to) = match self {
             PatchChange::Add { path, .. } | PatchChange::Delete { path } => (path, None),
@@ -36,7 +36,7 @@ impl PatchChange {
         std::iter::once(path.as_str()).chain(to)
     }
 
-    /// The file whose text it is compared with.
+    /// The file whose text it is matched against.
     pub(crate) fn source(&self) -> Option<&str> {
         match self {
             PatchChange::Update { path, .. } => Some(path),
@@ -45,31 +45,31 @@ impl PatchChange {
     }
 }
 
-/// A run of lines to find and what becomes of them.
+/// A run of lines to find and how to change them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk {
-    /// The line of the patch it begins at, for messages.
+    /// The line of the patch where it starts, for messages.
     pub(crate) number: usize,
     /// Lines to find first, one after the other (`@@ …`).
     pub(crate) scopes: Vec<String>,
     /// The lines themselves.
     pub(crate) lines: Vec<HunkLine>,
-    /// The lines end the file.
+    /// Whether the lines are at the end of the file.
     pub(crate) at_end: bool,
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HunkLine {
-    /// Stays.
+    /// Unchanged.
     Keep(String),
-    /// Goes.
+    /// Removed.
     Remove(String),
-    /// Comes.
+    /// Added.
     Add(String),
 }
 
-/// What is wrong with a patch's text.
+/// An error in a patch's text.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line} of the patch: {what}")]
 pub(crate) struct PatchError {
@@ -127,13 +127,13 @@ impl<'a> PatchLines<'a> {
         line
     }
 
-    /// The next line, unless a new section begins with it.
+    /// The next line, unless it starts a new section.
     fn next_in_section(&mut self) -> Option<&'a str> {
         self.peek().filter(|line| !line.starts_with("*** "))?;
         self.next()
     }
 
-    /// An error about the line last taken.
+    /// An error at the line last read.
     fn error(&self, what: String) -> PatchError {
         PatchError { line: self.at, what }
     }

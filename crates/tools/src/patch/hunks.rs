@@ -1,5 +1,5 @@
-//! Finding a patch's hunks in a file and applying them. Lines are bytes, so text that is not UTF-8 passes unharmed, and
-//! line ends stay as the file has them.
+//! Finds a patch's hunks in a file and applies them. Lines are bytes, so text that is not UTF-8 is preserved, and line
+//! endings stay as they are in the file.
 
 use super::envelope::{Hunk, HunkLine};
 use crate::text::{LineEndings, bare, split};
@@ -9,49 +9,49 @@ use crate::text::{LineEndings, bare, split};
 pub(crate) struct PatchedFile {
     /// The new content.
     pub(crate) bytes: Vec<u8>,
-    /// How surely the hunks found their places.
+    /// How well the hunks matched.
     pub(crate) fit: HunkFit,
 }
 
-/// How surely a hunk found its place.
+/// How well a hunk matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HunkFit {
-    /// Every line is as the hunk has it.
+    /// Every line is equal.
     Exact,
     /// Some lines differ in trailing white space.
     Trimmed,
-    /// It has no lines to compare.
+    /// The hunk has no lines to compare.
     Blind,
 }
 
 /// Why a hunk was not applied.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum HunkError {
-    /// Its `@@` line is not there.
+    /// Its `@@` line is not in the file.
     #[error("hunk at line {number} of the patch: no line `{scope}` after line {after} of the file")]
     NoScope { number: usize, scope: String, after: usize },
-    /// Its lines are not there.
+    /// Its lines are not in the file.
     #[error("hunk at line {number} of the patch: its lines were not found after line {after} of the file{hint}")]
     NotFound { number: usize, after: usize, hint: String },
-    /// Its lines are there several times.
+    /// Its lines are in the file several times.
     #[error(
         "hunk at line {number} of the patch: its lines occur at lines {places} of the file; add lines around them, or \
          an `@@` line with the function they are in"
     )]
     Ambiguous { number: usize, places: String },
-    /// Looking for its lines could take for ever.
+    /// The search for its lines would take too long.
     #[error("{wanted} lines are too many to look for in a file of {lines} lines; split the patch, or use the shell")]
     TooMany { wanted: usize, lines: usize },
 }
 
-/// Most comparisons of two lines that a patch of one file may come to.
-const MOST_WORK: usize = 10_000_000_000;
+/// Maximum line comparisons for a patch of one file.
+const MAX_COMPARISONS: usize = 10_000_000_000;
 
 /// Applies the hunks from top to bottom.
 pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<PatchedFile, HunkError> {
     let old = split(file);
     let wanted = hunks.iter().map(|hunk| 1 + hunk.scopes.len() + hunk.lines.len()).sum::<usize>();
-    if wanted.saturating_mul(old.len()) > MOST_WORK {
+    if wanted.saturating_mul(old.len()) > MAX_COMPARISONS {
         return Err(HunkError::TooMany { wanted, lines: old.len() });
     }
     let mut edit = PatchEdit { old: &old, ending: LineEndings::of(file).newline(), taken: 0, new: Vec::new() };
@@ -84,7 +84,7 @@ impl PatchEdit<'_> {
     fn replace(&mut self, lines: &[HunkLine]) {
         for line in lines {
             match line {
-                // The file's own line: it may differ in trailing white space, and it brings its own line end.
+                // The file's own line: it may differ in trailing white space, and it has its own line ending.
                 HunkLine::Keep(_) => self.copy_to(self.taken + 1),
                 HunkLine::Remove(_) => self.taken += 1,
                 HunkLine::Add(text) => {
@@ -96,7 +96,7 @@ impl PatchEdit<'_> {
         }
     }
 
-    /// Ends a last line that the file left open, before something follows it.
+    /// Ends an unterminated last line before something follows it.
     fn end_line(&mut self) {
         if !self.new.is_empty() && !self.new.ends_with(b"\n") {
             self.new.extend_from_slice(self.ending);
@@ -122,7 +122,7 @@ fn locate(file: &[&[u8]], from: usize, hunk: &Hunk) -> Result<(usize, HunkFit), 
         match places[..] {
             [] => {}
             [at] => return Ok((at, fit)),
-            // What stands before it says which one is meant.
+            // The scope selects the first one.
             [at, ..] if !hunk.scopes.is_empty() => return Ok((at, fit)),
             [..] => return Err(HunkError::Ambiguous { number: hunk.number, places: numbers(&places) }),
         }
@@ -143,7 +143,7 @@ fn places(file: &[&[u8]], from: usize, wanted: &[&[u8]], same: fn(&[u8], &[u8]) 
     (first..=last).filter(|&at| file[at..].iter().zip(wanted).all(|(line, want)| same(line, want))).collect()
 }
 
-/// Compares without the line end, which a patch does not show.
+/// Compares without the line ending, which a patch does not show.
 fn exact(line: &[u8], want: &[u8]) -> bool {
     bare(line) == bare(want)
 }
@@ -162,7 +162,7 @@ fn numbers(places: &[usize]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Where the file comes closest, for the model to look at.
+/// The closest match in the file, as a hint for the model.
 fn hint(file: &[&[u8]], wanted: &[&[u8]]) -> String {
     let loose = |line: &[u8], want: &[u8]| line.trim_ascii() == want.trim_ascii();
     if let [at, ..] = places(file, 0, wanted, loose, false)[..] {
@@ -171,7 +171,7 @@ fn hint(file: &[&[u8]], wanted: &[&[u8]]) -> String {
     let first = wanted.iter().find(|want| !want.trim_ascii().is_empty());
     let near = first.and_then(|want| file.iter().position(|line| loose(line, want)));
     near.map_or_else(
-        || "; view the file and write the hunk from its present text".into(),
+        || "; view the file and write the hunk from its current text".into(),
         |at| format!("; line {} matches the hunk's first line, but what follows differs", at + 1),
     )
 }

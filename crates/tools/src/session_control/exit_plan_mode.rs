@@ -1,4 +1,4 @@
-//! Asks how a session goes on when its plan is made.
+//! Asks the user how to continue with the finished plan.
 
 use protocol::PlanAction;
 use schemars::JsonSchema;
@@ -17,13 +17,13 @@ pub(crate) struct ExitPlanMode;
 pub(crate) struct ExitPlanModeArgs {
     /// The plan in a few sentences.
     summary: String,
-    /// What to offer of `interactive`, `autopilot`, `autopilot_fleet` and `exit_only`; all of it when absent.
+    /// Choices to offer, of `interactive`, `autopilot`, `autopilot_fleet` and `exit_only`; all when absent.
     actions: Option<Vec<String>>,
     /// The one of them that you would choose.
     recommended: Option<String>,
 }
 
-/// Most letters of a summary.
+/// Maximum characters of a summary.
 const SUMMARY: usize = 2000;
 
 impl TypedTool for ExitPlanMode {
@@ -51,9 +51,9 @@ fn plan_exit_request(args: &ExitPlanModeArgs) -> Result<PlanExitRequest, ToolErr
             "`summary` has more than {SUMMARY} characters; the plan itself goes into `write_plan`"
         )));
     }
-    let named = args.actions.iter().flatten().map(|word| action("actions", word)).collect::<Result<Vec<_>, _>>()?;
-    let recommended = args.recommended.as_deref().map(|word| action("recommended", word)).transpose()?;
-    // A person can always do nothing, and can always do what is recommended.
+    let named = args.actions.iter().flatten().map(|name| action("actions", name)).collect::<Result<Vec<_>, _>>()?;
+    let recommended = args.recommended.as_deref().map(|name| action("recommended", name)).transpose()?;
+    // The user can always choose to do nothing, or the recommended action.
     let offered = |action: &PlanAction| {
         named.is_empty() || named.contains(action) || *action == PlanAction::ExitOnly || Some(*action) == recommended
     };
@@ -62,9 +62,9 @@ fn plan_exit_request(args: &ExitPlanModeArgs) -> Result<PlanExitRequest, ToolErr
     Ok(PlanExitRequest { summary, actions, recommended })
 }
 
-fn action(field: &str, word: &str) -> Result<PlanAction, ToolError> {
-    PlanAction::from_name(word).ok_or_else(|| {
+fn action(field: &str, name: &str) -> Result<PlanAction, ToolError> {
+    PlanAction::from_name(name).ok_or_else(|| {
         let known = PlanAction::ALL.map(PlanAction::as_str).join(", ");
-        ToolError::refused(format!("`{field}` has `{}`, and there are only: {known}", crate::text::shown_letters(word)))
+        ToolError::refused(format!("`{field}` has `{}`; use only: {known}", crate::text::shown_letters(name)))
     })
 }

@@ -1,5 +1,5 @@
-//! The tools of a session's own agent in plan mode and on autopilot, each in two files: what it does, and what the
-//! model is told.
+//! The tools of the root in plan mode and on autopilot, each in two files: its code (`.rs`) and its description for the
+//! model (`.md`).
 
 mod exit_plan_mode;
 mod task_complete;

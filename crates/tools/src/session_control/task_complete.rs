@@ -23,8 +23,8 @@ pub(crate) struct TaskCompleteArgs {
     reason: Option<String>,
 }
 
-/// Most letters of a summary or a reason.
-const WORDS: usize = 4000;
+/// Maximum characters of a summary or a reason.
+const MAX_TEXT_CHARS: usize = 4000;
 
 impl TypedTool for TaskComplete {
     type Args = TaskCompleteArgs;
@@ -53,7 +53,7 @@ fn completion(args: &TaskCompleteArgs) -> Result<ObjectiveReport, ToolError> {
         ("blocked", None) => Err(ToolError::refused("`reason` is missing: say what is in the way")),
         (other, _) => {
             let other = shown_letters(other);
-            Err(ToolError::refused(format!("`status` is `{other}`, and there are only: done, blocked")))
+            Err(ToolError::refused(format!("`status` is `{other}`; use only: done, blocked")))
         }
     }
 }
@@ -62,8 +62,8 @@ fn bounded_text(field: &str, text: &str) -> Result<String, ToolError> {
     let text = shown_letters(text).trim().to_owned();
     match text.chars().count() {
         0 => Err(ToolError::refused(format!("`{field}` is empty"))),
-        count if count > WORDS => {
-            Err(ToolError::refused(format!("`{field}` has more than {WORDS} characters; say it more briefly")))
+        count if count > MAX_TEXT_CHARS => {
+            Err(ToolError::refused(format!("`{field}` has more than {MAX_TEXT_CHARS} characters; shorten it")))
         }
         _fits => Ok(text),
     }

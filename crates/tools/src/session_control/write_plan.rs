@@ -1,4 +1,4 @@
-//! Keeps the session's plan.
+//! Stores the session's plan.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,11 +13,11 @@ pub(crate) struct WritePlan;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WritePlanArgs {
-    /// The whole plan, in Markdown; it replaces the one before.
+    /// The whole plan, in Markdown; replaces the previous one.
     text: String,
 }
 
-/// Most bytes of a plan.
+/// Maximum bytes of a plan.
 const PLAN: usize = 64 * 1024;
 
 impl TypedTool for WritePlan {
@@ -32,7 +32,7 @@ impl TypedTool for WritePlan {
 
     async fn run(args: WritePlanArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         cx.session_control.write_plan(plan(&args)?.to_owned()).await?;
-        Ok(ToolOutput::text("The plan is kept.", cx))
+        Ok(ToolOutput::text("The plan is saved.", cx))
     }
 }
 
@@ -40,7 +40,7 @@ fn plan(args: &WritePlanArgs) -> Result<&str, ToolError> {
     match args.text.len() {
         _ if args.text.trim().is_empty() => Err(ToolError::refused("`text` is empty")),
         length if length > PLAN => {
-            Err(ToolError::refused(format!("`text` has {length} bytes, and a plan at most {PLAN}; write less")))
+            Err(ToolError::refused(format!("`text` has {length} bytes, and a plan at most {PLAN}; shorten it")))
         }
         _fits => Ok(&args.text),
     }

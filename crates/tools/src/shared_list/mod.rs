@@ -1,5 +1,5 @@
-//! The tools of a shared list, each in two files: what it does, and what the model is told. They go by the names that
-//! such tools usually have.
+//! The tools of a shared list, each in two files: its code (`.rs`) and its description for the model (`.md`). Their
+//! names are the common names of such tools.
 
 mod task_create;
 mod task_get;
@@ -19,13 +19,13 @@ pub(crate) use task_output::TaskOutput;
 pub(crate) use task_stop::TaskStop;
 pub(crate) use task_update::TaskUpdate;
 
-/// Longest time that a call waits.
+/// Maximum time that a call waits.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
-/// How long a call waits, if it does: the time that it says, or the usual one.
-fn waiting(waits: bool, millis: Option<u64>, usual: Duration) -> WaitLimit {
+/// How long a call waits, if it does: the requested time or the default.
+fn waiting(waits: bool, millis: Option<u64>, default: Duration) -> WaitLimit {
     match waits {
-        true => WaitLimit::For(millis.map_or(usual, Duration::from_millis).min(MAX_WAIT)),
+        true => WaitLimit::For(millis.map_or(default, Duration::from_millis).min(MAX_WAIT)),
         false => WaitLimit::No,
     }
 }

@@ -1,4 +1,4 @@
-//! Makes an item.
+//! Creates an item.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,14 +14,14 @@ pub(crate) struct TaskCreate;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskCreateArgs {
-    /// What is to be done, in one line.
+    /// The work to do, in one line.
     subject: String,
-    /// What whoever does it must know.
+    /// What its owner must know.
     description: String,
-    /// What somebody is doing while it is done, such as `Running tests`.
+    /// The work in progress, such as `Running tests`.
     #[serde(rename = "activeForm")]
     active_form: Option<String>,
-    /// Whatever else is to be kept with it.
+    /// Additional fields to store.
     #[serde(default)]
     metadata: Map<String, Value>,
 }
@@ -38,7 +38,7 @@ impl TypedTool for TaskCreate {
 
     async fn run(args: TaskCreateArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let TaskCreateArgs { subject, description, active_form, metadata } = args;
-        let order = CreateItemRequest { subject, description, active_form, metadata };
-        Ok(ToolOutput::text(&cx.shared_list.create(order).await?, cx))
+        let request = CreateItemRequest { subject, description, active_form, metadata };
+        Ok(ToolOutput::text(&cx.shared_list.create(request).await?, cx))
     }
 }

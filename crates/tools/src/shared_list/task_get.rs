@@ -22,11 +22,11 @@ pub(crate) struct TaskGetArgs {
     /// Wait until it changes or ends.
     #[serde(default)]
     wait: bool,
-    /// Give up waiting after so many milliseconds; 10 minutes when left out.
+    /// Stop waiting after this many milliseconds; 10 minutes by default.
     timeout: Option<u64>,
 }
 
-/// How long a call waits when it does not say.
+/// Default time that a call waits.
 const DEFAULT_WAIT: Duration = Duration::from_secs(600);
 
 impl TypedTool for TaskGet {

@@ -1,4 +1,4 @@
-//! Shows what a task printed or said.
+//! Shows a task's output.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ pub(crate) struct TaskOutput;
 pub(crate) struct TaskOutputArgs {
     /// The id, name or path of an agent or background command.
     task_id: String,
-    /// Wait until it ends; true when left out.
+    /// Wait until it ends; true by default.
     block: Option<bool>,
-    /// Give up waiting after so many milliseconds; 30 seconds when left out.
+    /// Stop waiting after this many milliseconds; 30 seconds by default.
     timeout: Option<u64>,
 }
 
-/// How long a call waits when it does not say.
+/// Default time that a call waits.
 const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 
 impl TypedTool for TaskOutput {

@@ -18,22 +18,22 @@ pub(crate) struct TaskUpdateArgs {
     /// The number of the item.
     #[serde(rename = "taskId")]
     task_id: String,
-    /// What is to be done, in one line.
+    /// The work to do, in one line.
     subject: Option<String>,
-    /// What whoever does it must know.
+    /// What its owner must know.
     description: Option<String>,
-    /// What somebody is doing while it is done.
+    /// The work in progress, as a phrase.
     #[serde(rename = "activeForm")]
     active_form: Option<String>,
     /// `pending`, `in_progress`, `completed` or `deleted`.
     status: Option<String>,
-    /// Items that wait for this one from now on.
+    /// More items that wait for this one.
     #[serde(rename = "addBlocks", default)]
     add_blocks: Vec<String>,
-    /// Items that this one waits for from now on.
+    /// More items that this one waits for.
     #[serde(rename = "addBlockedBy", default)]
     add_blocked_by: Vec<String>,
-    /// Who does it: an agent's name.
+    /// The owner: an agent's name.
     owner: Option<String>,
     /// Fields to set; `null` removes one.
     #[serde(default)]
@@ -66,14 +66,14 @@ impl TypedTool for TaskUpdate {
     }
 }
 
-fn status(word: Option<&str>) -> Result<Option<ItemStatus>, ToolError> {
-    let Some(word) = word else { return Ok(None) };
+fn status(name: Option<&str>) -> Result<Option<ItemStatus>, ToolError> {
+    let Some(name) = name else { return Ok(None) };
     let known = ItemStatus::ALL.map(ItemStatus::as_str).join(", ");
     let unknown = || {
-        let given = Clip::new(word, 100);
-        ToolError::refused(format!("`status` is `{given}`, and there are only: {known}"))
+        let given = Clip::new(name, 100);
+        ToolError::refused(format!("`status` is `{given}`; use only: {known}"))
     };
-    ItemStatus::from_name(word).map(Some).ok_or_else(unknown)
+    ItemStatus::from_name(name).map(Some).ok_or_else(unknown)
 }
 
 fn ids(given: &[String]) -> Result<Vec<ItemId>, ToolError> {

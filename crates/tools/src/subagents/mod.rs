@@ -1,4 +1,4 @@
-//! The tools that make one agent into many, each in two files: what it does, and what the model is told.
+//! The tools for working with subagents, each in two files: its code (`.rs`) and its description for the model (`.md`).
 
 mod list_agents;
 mod read_agent;

@@ -1,4 +1,4 @@
-//! Looks at an agent.
+//! Shows an agent's state and messages.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ pub(crate) struct ReadAgent;
 pub(crate) struct ReadAgentArgs {
     /// Its id, name or path.
     agent: String,
-    /// Wait until it rests, or with `since_turn` until it has said something after that turn.
+    /// Wait until it is idle, or with `since_turn` until it has a message after that turn.
     #[serde(default)]
     wait: bool,
-    /// Give up waiting after this long.
+    /// Stop waiting after this long.
     timeout_secs: Option<u64>,
-    /// Only what it said after this turn.
+    /// Only messages after this turn.
     since_turn: Option<u32>,
 }
 
-/// How long a reader waits when it does not say.
+/// Default time that a call waits.
 const DEFAULT_WAIT: Duration = Duration::from_secs(600);
 
 impl TypedTool for ReadAgent {
@@ -42,7 +42,7 @@ impl TypedTool for ReadAgent {
     async fn run(args: ReadAgentArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
         let wait = if args.wait { WaitLimit::For(time) } else { WaitLimit::No };
-        let order = ReadAgentRequest { agent: args.agent, wait, since_turn: args.since_turn };
-        Ok(ToolOutput::text(&cx.subagents.read(order).await?, cx))
+        let request = ReadAgentRequest { agent: args.agent, wait, since_turn: args.since_turn };
+        Ok(ToolOutput::text(&cx.subagents.read(request).await?, cx))
     }
 }

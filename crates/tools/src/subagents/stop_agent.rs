@@ -32,7 +32,7 @@ impl TypedTool for StopAgent {
     }
 
     async fn run(args: StopAgentArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let how = if args.now { CancelMode::Abort } else { CancelMode::WrapUp };
-        Ok(ToolOutput::text(&cx.subagents.stop(args.agent, how).await?, cx))
+        let mode = if args.now { CancelMode::Abort } else { CancelMode::WrapUp };
+        Ok(ToolOutput::text(&cx.subagents.stop(args.agent, mode).await?, cx))
     }
 }

@@ -23,13 +23,13 @@ pub(crate) struct StartTaskArgs {
     agent_type: String,
     /// A short name to address it by.
     name: String,
-    /// Another model than its usual one.
+    /// A model other than its default.
     model: Option<String>,
     /// `sync` or `background`.
     mode: Option<String>,
     /// `low`, `medium` or `high`.
     reasoning_effort: Option<String>,
-    /// What must hold at its end: `files` (changed patterns), `command` (exits 0), `schema` (of its answer).
+    /// What must hold when done: `files` (changed patterns), `command` (exits 0), `schema` (of its answer).
     expects: Option<Value>,
 }
 
@@ -40,10 +40,10 @@ impl TypedTool for StartTask {
     const ACCESS: ToolAccess = ToolAccess::Agent;
 
     fn required_permissions(args: &StartTaskArgs) -> Result<Vec<RequiredPermission>, ToolError> {
-        let order = start_request(args)?;
-        // The runtime runs it on the model's word, as it would a call of the shell.
-        let check = order.expects.and_then(|expects| expects.command).map(RequiredPermission::Shell);
-        Ok([RequiredPermission::Agent(order.agent_type)].into_iter().chain(check).collect())
+        let request = start_request(args)?;
+        // The runtime runs this command for the model, as it would a shell call.
+        let check = request.expects.and_then(|expects| expects.command).map(RequiredPermission::Shell);
+        Ok([RequiredPermission::Agent(request.agent_type)].into_iter().chain(check).collect())
     }
 
     async fn run(args: StartTaskArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -83,10 +83,11 @@ fn start_request(args: &StartTaskArgs) -> Result<StartAgentRequest, ToolError> {
 }
 
 fn unknown(field: &str, given: &str, known: &str) -> ToolError {
-    ToolError::refused(format!("`{field}` is `{given}`, and there are only: {known}"))
+    ToolError::refused(format!("`{field}` is `{given}`; use only: {known}"))
 }
 
-/// What must hold. An unknown or misspelt part is refused: a check that is not made must not look like one that is.
+/// Parses the expectations. An unknown or misspelt field is refused: the model must not believe in a check that is not
+/// made.
 fn expects(value: &Value) -> Result<Expectations, ToolError> {
     #[derive(Default, Deserialize)]
     #[serde(deny_unknown_fields, default)]
@@ -96,7 +97,7 @@ fn expects(value: &Value) -> Result<Expectations, ToolError> {
         schema: Option<Value>,
     }
     let given = ExpectsInput::deserialize(value).map_err(|error| {
-        ToolError::refused(format!("`expects` is not understood: {error}; it has `files`, `command` and `schema`"))
+        ToolError::refused(format!("`expects` is invalid: {error}; its fields are `files`, `command` and `schema`"))
     })?;
     Ok(Expectations { files: given.files, command: given.command, schema: given.schema })
 }

@@ -1,4 +1,4 @@
-//! Finds tools that the model was not told of.
+//! Finds tools that are not in the model's requests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

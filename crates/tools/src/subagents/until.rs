@@ -15,15 +15,15 @@ pub(crate) struct UntilTool;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UntilArgs {
-    /// The command that is run again and again.
+    /// The command to repeat.
     command: String,
-    /// Seconds between two runs; 5 when left out.
+    /// Seconds between two runs; 5 by default.
     every_secs: Option<u64>,
-    /// Give up after this long; an hour when left out.
+    /// Stop after this long; an hour by default.
     timeout_secs: Option<u64>,
 }
 
-/// How long a command is waited for when the call does not say.
+/// Default time limit.
 const DEFAULT_WAIT: Duration = Duration::from_secs(3600);
 
 impl TypedTool for UntilTool {

@@ -16,12 +16,12 @@ pub(crate) struct WaitFor;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitForArgs {
-    /// Agents and background commands; all that are under way when left out.
+    /// Agents and background commands; all running ones by default.
     #[serde(default)]
     on: Vec<String>,
-    /// `any` or `all` (usual).
+    /// `any` or `all` (default).
     mode: Option<String>,
-    /// Give up after this long.
+    /// Stop waiting after this long.
     timeout_secs: Option<u64>,
 }
 
@@ -40,10 +40,10 @@ impl TypedTool for WaitFor {
             None | Some("all") => WaitMode::All,
             Some("any") => WaitMode::Any,
             Some(other) => {
-                return Err(ToolError::refused(format!("`mode` is `{other}`, and there are only: any, all")));
+                return Err(ToolError::refused(format!("`mode` is `{other}`; use only: any, all")));
             }
         };
-        let order = WaitRequest { on: args.on, mode, time: args.timeout_secs.map(Duration::from_secs) };
-        Ok(ToolOutput::text(&cx.subagents.wait(order).await?, cx))
+        let request = WaitRequest { on: args.on, mode, time: args.timeout_secs.map(Duration::from_secs) };
+        Ok(ToolOutput::text(&cx.subagents.wait(request).await?, cx))
     }
 }

@@ -1,4 +1,4 @@
-//! Sends agents a message.
+//! Sends a message to agents.
 
 use protocol::MailDelivery;
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub(crate) struct WriteAgent;
 pub(crate) struct WriteAgentArgs {
     /// Ids, names or paths; or `siblings`, or `children`.
     to: Vec<String>,
-    /// What they read.
+    /// The text.
     message: String,
     /// `steer` (between two turns), `follow_up` (when it is done) or `interrupt` (at once).
     delivery: Option<String>,
@@ -40,17 +40,17 @@ impl TypedTool for WriteAgent {
             Some("follow_up") => MailDelivery::FollowUp,
             Some("interrupt") => MailDelivery::Interrupt,
             Some(other) => {
-                let text = format!("`delivery` is `{other}`, and there are only: steer, follow_up, interrupt");
+                let text = format!("`delivery` is `{other}`; use only: steer, follow_up, interrupt");
                 return Err(ToolError::refused(text));
             }
         };
         let to = match args.to.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            [] => return Err(ToolError::refused("`to` names nobody; list_agents shows who there is")),
+            [] => return Err(ToolError::refused("`to` is empty; list_agents shows the agents")),
             ["siblings"] => MessageRecipients::Siblings,
             ["children"] => MessageRecipients::Children,
             _ => MessageRecipients::Named(args.to),
         };
-        let order = MessageAgentsRequest { to, message: args.message, delivery };
-        Ok(ToolOutput::text(&cx.subagents.write(order).await?, cx))
+        let request = MessageAgentsRequest { to, message: args.message, delivery };
+        Ok(ToolOutput::text(&cx.subagents.message(request).await?, cx))
     }
 }

@@ -1,12 +1,12 @@
-//! What a file that is not text most likely is.
+//! Detects the kind of a binary file.
 
-/// The kind of a file that begins with `start`; none when it reads as text.
+/// The kind of a file that begins with `start`; none when it looks like text.
 pub(crate) fn binary_kind(start: &[u8]) -> Option<&'static str> {
     let known = SIGNATURES.iter().find(|(signature, _)| start.starts_with(signature)).map(|(_, kind)| *kind);
     known.or_else(|| start.contains(&0).then_some("binary data"))
 }
 
-/// How files of well-known kinds begin.
+/// The first bytes of well-known file types.
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "PNG image"),
     (b"\xff\xd8\xff", "JPEG image"),

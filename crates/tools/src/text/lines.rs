@@ -1,18 +1,18 @@
-//! Lines of a file as bytes, and how they end.
+//! Lines of a file as bytes, and their line endings.
 
-/// How the lines of a file end.
+/// The line endings of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineEndings {
-    /// All with `\n`, or there is none.
+    /// All `\n`, or no line ending.
     Lf,
-    /// All with `\r\n`.
+    /// All `\r\n`.
     CrLf,
-    /// Some this way, some that.
+    /// Both kinds.
     Mixed,
 }
 
 impl LineEndings {
-    /// Looks at every line.
+    /// Detects the line endings of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> LineEndings {
         let (mut lf, mut crlf) = (false, false);
         for line in split(bytes) {
@@ -26,7 +26,7 @@ impl LineEndings {
         }
     }
 
-    /// What ends a new line.
+    /// The ending for a new line.
     pub(crate) fn newline(self) -> &'static [u8] {
         match self {
             LineEndings::Lf | LineEndings::Mixed => b"\n",
@@ -35,23 +35,23 @@ impl LineEndings {
     }
 }
 
-/// The lines with their ends; no empty one after the last end.
+/// The lines with their endings, without an empty line after the last ending.
 pub(crate) fn split(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-/// The text with every line ended by `\r\n`.
+/// The text with every line ending as `\r\n`.
 pub(crate) fn to_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// The line without its end.
+/// The line without its ending.
 pub(crate) fn bare(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The line for showing: without its end, at most about `max` bytes.
+/// The line for display: without its ending, at most about `max` bytes.
 pub(crate) fn display_line(line: &[u8], max: usize) -> String {
     let text = String::from_utf8_lossy(bare(line));
     if text.len() <= max {

@@ -1,4 +1,4 @@
-//! Text as tools read, change and show it. Nothing here touches a file or waits.
+//! Text as tools read, change and show it. Nothing here touches a file or blocks.
 
 mod kind;
 mod lines;

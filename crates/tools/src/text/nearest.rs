@@ -1,15 +1,15 @@
-//! Names close to one that does not exist.
+//! Finds names close to one that does not exist.
 
 use strsim::levenshtein as distance;
 
-/// The candidates most like `name`, best first, at most three.
+/// The candidates most similar to `name`, best first, at most three.
 pub(crate) fn nearest(name: &str, candidates: impl IntoIterator<Item = String>) -> Vec<String> {
     let wanted = name.to_lowercase();
-    let enough = wanted.chars().count().div_ceil(2);
+    let limit = wanted.chars().count().div_ceil(2);
     let mut close: Vec<(usize, String)> = candidates
         .into_iter()
         .map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= enough)
+        .filter(|(distance, _)| *distance <= limit)
         .collect();
     close.sort();
     close.into_iter().take(3).map(|(_, candidate)| candidate).collect()

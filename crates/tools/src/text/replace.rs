@@ -14,16 +14,16 @@ pub(crate) enum ReplaceScope {
 /// Why nothing was replaced.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum ReplaceError {
-    /// There is no text to look for.
+    /// `old` is empty.
     #[error("`old` is empty; to make a file use `create`, to insert text give the line before it in `old` and `new`")]
     Empty,
     /// Nothing would change.
     #[error("`old` and `new` are the same")]
     Same,
-    /// The text is not there.
+    /// `old` does not occur.
     #[error("`old` was not found{0}")]
     NotFound(String),
-    /// The text is there several times.
+    /// `old` occurs several times.
     #[error("`old` occurs {count} times, at lines {lines}; add lines around it, or set `all`")]
     Several { count: usize, lines: String },
     /// The file would grow too large.
@@ -31,12 +31,12 @@ pub(crate) enum ReplaceError {
     TooLarge { size: u64, most: u64 },
 }
 
-/// Replaces `old` with `new`, giving at most `most` bytes; both take the file's line ends.
+/// Replaces `old` with `new`; the result has at most `most` bytes. Both texts take the file's line endings.
 pub(crate) fn replace(
     file: &[u8],
     old: &str,
     new: &str,
-    which: ReplaceScope,
+    scope: ReplaceScope,
     most: u64,
 ) -> Result<Vec<u8>, ReplaceError> {
     if old.is_empty() {
@@ -53,8 +53,8 @@ pub(crate) fn replace(
         LineEndings::Mixed => vec![exact, crlf],
     };
     for (form, new) in forms {
-        let places = places(file, form.as_bytes(), which);
-        match (places.len(), which) {
+        let places = places(file, form.as_bytes(), scope);
+        match (places.len(), scope) {
             (0, _) => {}
             _ if form == new => return Err(ReplaceError::Same),
             (1, _) | (_, ReplaceScope::All) => {
@@ -70,10 +70,10 @@ pub(crate) fn replace(
     Err(ReplaceError::NotFound(hint(file, old)))
 }
 
-/// Where `old` begins, without overlaps; but what overlaps the only one counts, if there may be no other.
-fn places(file: &[u8], old: &[u8], which: ReplaceScope) -> Vec<usize> {
+/// The offsets of `old`, without overlaps. If it must be unique, an occurrence that overlaps it also counts.
+fn places(file: &[u8], old: &[u8], scope: ReplaceScope) -> Vec<usize> {
     let mut places: Vec<usize> = memchr::memmem::find_iter(file, old).collect();
-    if let ([only], ReplaceScope::Only) = (&places[..], which)
+    if let ([only], ReplaceScope::Only) = (&places[..], scope)
         && let Some(at) = memchr::memmem::find(&file[only + 1..], old)
     {
         places.push(only + 1 + at);
@@ -81,7 +81,7 @@ fn places(file: &[u8], old: &[u8], which: ReplaceScope) -> Vec<usize> {
     places
 }
 
-/// The bytes of a file that keeps so many of its own and gets `new` so many times.
+/// The size of a file that keeps `kept` bytes and gets `new` bytes `times` times.
 fn size(kept: usize, times: usize, new: usize) -> u64 {
     let (kept, times, new) = (kept as u64, times as u64, new as u64);
     times.saturating_mul(new).saturating_add(kept)
@@ -106,10 +106,10 @@ fn numbers(file: &[u8], places: &[usize]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Most comparisons of two lines that a hint is worth.
+/// Maximum line comparisons for a hint.
 const MOST_WORK: usize = 100_000_000;
 
-/// What the model most likely meant.
+/// A hint at the text the model most likely meant.
 fn hint(file: &[u8], old: &str) -> String {
     if old.lines().all(|line| line.split_once('\t').is_some_and(|(n, _)| n.trim().parse::<u32>().is_ok())) {
         return "; leave out the line numbers that `view` shows".into();
@@ -125,7 +125,7 @@ fn hint(file: &[u8], old: &str) -> String {
     }
     let first = wanted.iter().find(|want| !want.is_empty());
     match first.and_then(|want| closest(&lines, want)) {
-        Some(at) => format!("; line {} comes closest:\n{}", at + 1, quoted(&lines[at..=at])),
+        Some(at) => format!("; line {} is closest:\n{}", at + 1, quoted(&lines[at..=at])),
         None => "; view the file and copy the text exactly".into(),
     }
 }
@@ -134,7 +134,7 @@ fn quoted(lines: &[&[u8]]) -> String {
     lines.iter().map(|line| display_line(line, 200)).collect::<Vec<_>>().join("\n")
 }
 
-/// The line that shares most of its beginning and end with `want`, when that is at least half.
+/// The line that shares most of its beginning and end with `want`, if they share at least half.
 fn closest(lines: &[&[u8]], want: &[u8]) -> Option<usize> {
     let likeness = |line: &[u8]| {
         let line = bare(line).trim_ascii();
@@ -223,7 +223,7 @@ mod tests {
                 "lines from 1 on differ only in white space:\nfn main() {\n    let count",
             ),
             ("2\t    let count = 1;", "leave out the line numbers"),
-            ("let count = 2;", "line 2 comes closest:\n    let count = 1;"),
+            ("let count = 2;", "line 2 is closest:\n    let count = 1;"),
             ("nothing like it", "view the file"),
             ("", "`old` is empty"),
             ("x", "the same"),

@@ -1,15 +1,15 @@
-//! What changed between two versions of a file, in a few lines.
+//! Shows the difference between two versions of a file in a few lines.
 
 use super::lines::{display_line, split};
 
 /// Lines of unchanged text shown before and after.
 const CONTEXT_LINES: usize = 2;
-/// Most removed, and most added, lines shown.
+/// Maximum removed lines, and maximum added lines, shown.
 const MAX_LINES: usize = 12;
-/// Most bytes shown of one line.
+/// Maximum bytes shown of one line.
 const MAX_LINE_BYTES: usize = 200;
 
-/// The lines that differ, numbered and marked with `-` and `+`, with a little of what stands around them.
+/// The lines that differ, numbered and marked with `-` and `+`, with a few lines of context.
 pub(crate) fn snippet(old: &[u8], new: &[u8]) -> String {
     let (old, new) = (split(old), split(new));
     let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

@@ -1,6 +1,6 @@
 //! Terminal output as plain text: escape sequences removed, overwritten progress lines reduced to their last state.
 
-/// Reads `bytes` the way a terminal would show them, as far as lines of text can say it.
+/// Renders `bytes` as a terminal would, as far as lines of text can show it.
 pub(crate) fn terminal_text(bytes: &[u8]) -> String {
     let mut screen = TerminalScreen::default();
     for &byte in bytes {
@@ -14,7 +14,7 @@ pub(crate) fn terminal_text(bytes: &[u8]) -> String {
 struct TerminalScreen {
     done: Vec<u8>,
     line: Vec<u8>,
-    /// The cursor stands at the line's start; the next visible byte begins the line anew.
+    /// The cursor is at the start of the line; the next visible byte overwrites the line.
     returned: bool,
     state: EscapeState,
 }
@@ -45,7 +45,7 @@ impl TerminalScreen {
         }
         self.state = match self.state {
             EscapeState::Text => self.text(byte),
-            // It begins a new sequence wherever it stands.
+            // ESC starts a new sequence anywhere.
             EscapeState::Escape | EscapeState::Skip | EscapeState::Control | EscapeState::StringSequence
                 if byte == ESCAPE =>
             {
@@ -91,7 +91,7 @@ impl TerminalScreen {
     }
 
     fn erase(&mut self) {
-        // A character is its first byte and the continuation bytes behind it.
+        // A character is its first byte and the continuation bytes after it.
         while self.line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
     }
 }

@@ -1,9 +1,9 @@
-//! Which letters of a stranger's text are passed on.
+//! Removes invisible characters from untrusted text.
 
-/// Whether people would see it, or white space. Letters that hide text, or turn it around, are not passed on: a model
-/// would read what nobody sees.
-pub(crate) fn is_visible(letter: char) -> bool {
-    match letter {
+/// Whether a character is visible, or white space. Characters that hide or reverse text are not: the model would read
+/// text that the user does not see.
+pub(crate) fn is_visible(character: char) -> bool {
+    match character {
         '\n' | '\t' => true,
         '\u{ad}'
         | '\u{200b}'
@@ -14,11 +14,11 @@ pub(crate) fn is_visible(letter: char) -> bool {
         | '\u{202a}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}'
         | '\u{e0000}'..='\u{e007f}' => false,
-        _ => !letter.is_control(),
+        _ => !character.is_control(),
     }
 }
 
-/// The text without what is not passed on, and with plain line ends.
+/// The text without invisible characters, and with `\n` line endings.
 pub(crate) fn visible_text(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n").chars().filter(|&letter| is_visible(letter)).collect()
+    text.replace("\r\n", "\n").replace('\r', "\n").chars().filter(|&character| is_visible(character)).collect()
 }

@@ -4,36 +4,36 @@ use std::io::{self, BufRead};
 
 use super::lines::display_line;
 
-/// Which part of a file is wanted, and how much may be spent on it.
+/// The requested part of a file, and its limits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WindowRequest {
     /// The first line, from 1.
     pub(crate) first: u64,
-    /// Most lines.
+    /// Maximum lines.
     pub(crate) lines: usize,
-    /// Most bytes shown of one line.
+    /// Maximum bytes shown of one line.
     pub(crate) line: usize,
-    /// Most bytes of text.
+    /// Maximum bytes of text.
     pub(crate) room: usize,
-    /// Most bytes read.
+    /// Maximum bytes read.
     pub(crate) scan: u64,
 }
 
-/// What was seen through the window.
+/// The text of a window.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TextWindow {
     /// The numbered lines.
     pub(crate) text: String,
     /// The number of the last line read, shown or not.
     pub(crate) last: u64,
-    /// Where the reading ended.
+    /// Why reading ended.
     pub(crate) end: WindowEnd,
 }
 
-/// Where a reading ended.
+/// Why reading ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WindowEnd {
-    /// At the file's end.
+    /// The file ended.
     File,
     /// The window is full and more lines follow.
     Full,
@@ -42,21 +42,21 @@ pub(crate) enum WindowEnd {
 }
 
 /// Reads the window.
-pub(crate) fn window(reader: &mut impl BufRead, ask: WindowRequest) -> io::Result<TextWindow> {
+pub(crate) fn window(reader: &mut impl BufRead, request: WindowRequest) -> io::Result<TextWindow> {
     let mut seen = TextWindow { text: String::new(), last: 0, end: WindowEnd::File };
-    let mut left = ask.scan;
+    let mut left = request.scan;
     let mut count = 0;
     loop {
         if reader.fill_buf()?.is_empty() {
             return Ok(seen);
         }
-        if count == ask.lines || seen.text.len() >= ask.room {
+        if count == request.lines || seen.text.len() >= request.room {
             return Ok(TextWindow { end: WindowEnd::Full, ..seen });
         }
-        let keep = if seen.last + 1 >= ask.first { ask.line } else { 0 };
+        let keep = if seen.last + 1 >= request.first { request.line } else { 0 };
         let line = next_line(reader, keep, &mut left)?;
         seen.last += 1;
-        if seen.last >= ask.first {
+        if seen.last >= request.first {
             seen.text += &format!("{}\t{}\n", seen.last, line.display());
             count += 1;
         }
@@ -74,7 +74,7 @@ struct LineStart {
 
 impl LineStart {
     fn display(&self) -> String {
-        // Where a line was cut, its text ends with its last whole character.
+        // A cut line ends with its last whole character.
         let split =
             if self.rest == 0 { 0 } else { self.bytes.utf8_chunks().last().map_or(0, |end| end.invalid().len()) };
         let text = display_line(&self.bytes[..self.bytes.len() - split], usize::MAX).replace('\0', "\u{fffd}");

@@ -1,4 +1,4 @@
-//! From the bytes of a page to its letters.
+//! Decodes the bytes of a page.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -6,11 +6,11 @@ use super::PageKind;
 use super::element::HtmlElement;
 use super::tokens::{HtmlToken, HtmlTokens};
 
-/// How much of a page is looked through for what it says of its letters.
+/// Bytes of a page searched for its declared encoding.
 const SNIFFED_BYTES: usize = 4096;
 
-/// The letters of a page. What is said before the bytes counts most, then what its server says, then what the page
-/// says of itself; a page of which nothing is known is UTF-8. What is not a letter becomes a mark for one.
+/// The text of a page. A byte order mark takes precedence, then the server's content type, then the page's own
+/// declaration; the default is UTF-8. Invalid bytes become replacement characters.
 pub(super) fn decode(bytes: &[u8], content_type: Option<&str>, kind: PageKind) -> String {
     let by_server = || Encoding::for_label_no_replacement(label(content_type?)?.as_bytes());
     let by_page = || match kind {
@@ -18,11 +18,11 @@ pub(super) fn decode(bytes: &[u8], content_type: Option<&str>, kind: PageKind) -
         PageKind::Text | PageKind::Unknown => None,
     };
     let encoding = by_server().or_else(by_page).unwrap_or(UTF_8);
-    // The mark that text may begin with overrules all of it.
+    // `decode` lets a byte order mark override all of it.
     encoding.decode(bytes).0.into_owned()
 }
 
-/// What a page says of itself, in letters that all encodings of the web share.
+/// The encoding that a page declares, in characters that all web encodings share.
 fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(SNIFFED_BYTES)]);
     let name = HtmlTokens::new(&start).find_map(|token| match token {
@@ -32,7 +32,7 @@ fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
         HtmlToken::Open(_) | HtmlToken::Close(_) | HtmlToken::Text(_) | HtmlToken::Title(_) => None,
     })?;
     match Encoding::for_label_no_replacement(name.as_bytes())? {
-        // A page that says so in letters of one byte is mistaken.
+        // A page that declares it in single-byte characters is mistaken.
         encoding if encoding == UTF_16LE || encoding == UTF_16BE => Some(UTF_8),
         encoding => Some(encoding),
     }

@@ -1,31 +1,31 @@
-//! What an element of a page means for its text.
+//! HTML elements, by their effect on a page's text.
 
-/// What an element means for the text.
+/// The effect of an element on the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HtmlElement {
     /// A heading of this level.
     Heading(usize),
-    /// A block with room around it.
+    /// A block with empty lines around it.
     Apart,
-    /// A block on lines of its own.
+    /// A block on its own lines.
     Block,
-    /// The end of a line.
+    /// A line break.
     Break,
-    /// A line across.
+    /// A horizontal rule.
     Rule,
-    /// A list with or without numbers.
+    /// A list, numbered or not.
     List(ListNumbering),
     /// An item of a list.
     Item,
-    /// What somebody else said.
+    /// A quotation.
     Quote,
-    /// Text whose white space counts.
+    /// Preformatted text.
     Pre,
-    /// Text for machines, within a line.
+    /// Code within a line.
     Code,
     /// A link.
     Link,
-    /// A picture.
+    /// An image.
     Image,
     /// A table.
     Table,
@@ -33,34 +33,34 @@ pub(super) enum HtmlElement {
     Row,
     /// A cell of a row.
     Cell,
-    /// Where relative links begin.
+    /// The base of relative links.
     Base,
-    /// What a page says of itself.
+    /// Metadata.
     Meta,
     /// The page's title, which holds text only.
     Title,
-    /// What holds text that is not for reading.
+    /// Raw text that is not for reading.
     Raw,
-    /// What is not for reading, with everything inside of it.
+    /// Not for reading, with all its content.
     Hidden,
-    /// What means nothing for the text.
+    /// No effect on the text.
     Inline,
 }
 
-/// Whether the items of a list are counted.
+/// Whether the items of a list are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListNumbering {
-    /// They are.
+    /// Numbered.
     Numbered,
-    /// They are not.
+    /// Not numbered.
     Bulleted,
 }
 
-/// Longest name of an element that means anything.
+/// Maximum length of a known element's name.
 const MAX_NAME_LENGTH: usize = 10;
 
 impl HtmlElement {
-    /// The element of this name, in whichever case.
+    /// The element of this name, in any case.
     pub(super) fn named(name: &str) -> HtmlElement {
         if name.len() > MAX_NAME_LENGTH {
             return HtmlElement::Inline;

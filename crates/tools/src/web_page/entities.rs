@@ -1,4 +1,4 @@
-//! Entities: letters that are written by name or by number.
+//! Decodes entities: characters written by name or number.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use encoding_rs::WINDOWS_1252;
 
-/// Longest reference: a name, or a number that is still a letter's.
+/// Maximum length of a reference: a name, or the number of a valid character.
 const MAX_REFERENCE_LENGTH: usize = 10;
 
-/// The text with its entities as letters. What is none stays as it is written.
+/// The text with its entities decoded. Unknown ones stay as they are.
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'&', text.as_bytes()) else { return Cow::Borrowed(text) };
     let (mut decoded, mut rest) = (text[..first].to_owned(), &text[first..]);
@@ -46,7 +46,7 @@ fn letter(reference: &str) -> Option<char> {
 
 fn numbered(number: u32) -> char {
     match (number, u8::try_from(number)) {
-        // Pages mean the letters of Windows by these.
+        // Pages mean Windows-1252 characters by these.
         (0x80..=0x9f, Ok(byte)) => {
             WINDOWS_1252.decode_without_bom_handling(&[byte]).0.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
         }
@@ -74,7 +74,7 @@ const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf 
                      iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute \
                      thorn yuml";
 
-/// From U+0391 on, with a place that no letter has.
+/// From U+0391 on, with one unassigned code point.
 const GREEK: &str = "Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho - Sigma \
                      Tau Upsilon Phi Chi Psi Omega";
 

@@ -1,5 +1,5 @@
-//! Links, code and verbatim text. A mark is written with the first word that it is for, so that nothing is marked where
-//! there is no word, and ends with its line.
+//! Marks for links, code and verbatim text. A mark is written together with its first word, so that empty elements
+//! leave no mark, and ends with its line.
 
 use url::Url;
 
@@ -8,10 +8,10 @@ use super::markdown::MarkdownConverter;
 use super::tags::HtmlTag;
 use super::writer::WordGap;
 
-/// Longest name of a language.
+/// Maximum length of a language's name.
 const MAX_LANGUAGE: usize = 20;
 
-/// What the text to come is marked as.
+/// The marks of the following text.
 #[derive(Debug, Default)]
 pub(super) struct InlineMarks {
     link: Option<LinkMark>,
@@ -22,21 +22,21 @@ pub(super) struct InlineMarks {
 #[derive(Debug)]
 struct LinkMark {
     address: String,
-    /// Whether its first word is written.
+    /// Whether its first word has been written.
     is_open: bool,
 }
 
 #[derive(Debug, Default)]
 struct CodeMark {
     depth: usize,
-    /// Whether its first word is written.
+    /// Whether its first word has been written.
     is_open: bool,
 }
 
 #[derive(Debug)]
 struct PreMark {
     language: String,
-    /// Whether its fence is written.
+    /// Whether its fence has been written.
     is_open: bool,
 }
 
@@ -63,7 +63,7 @@ impl MarkdownConverter {
         }
     }
 
-    /// Writes the marks that are due before a word.
+    /// Writes the pending marks before a word.
     pub(super) fn begin_inline(&mut self) {
         if let Some(link @ LinkMark { is_open: false, .. }) = &mut self.marks.link {
             link.is_open = true;
@@ -75,7 +75,7 @@ impl MarkdownConverter {
         }
     }
 
-    /// Ends what cannot go on in the next line.
+    /// Ends the marks that cannot continue on the next line.
     pub(super) fn end_inline(&mut self) {
         self.end_code();
         if matches!(self.marks.link, Some(LinkMark { is_open: true, .. })) {
@@ -91,7 +91,7 @@ impl MarkdownConverter {
         self.marks.pre = Some(PreMark { language: language(tag), is_open: false });
     }
 
-    /// Tags within verbatim text mean nothing, but for the end of a line and the name of the language.
+    /// Tags within verbatim text have no effect, except line breaks and the name of the language.
     pub(super) fn open_in_pre(&mut self, tag: &HtmlTag<'_>) {
         match (tag.element, &mut self.marks.pre) {
             (HtmlElement::Break, _) => self.verbatim("\n"),
@@ -119,7 +119,7 @@ impl MarkdownConverter {
             self.writer.end_verbatim();
             self.writer.gap(WordGap::Line);
             self.writer.mark("```");
-            self.writer.gap(WordGap::Apart);
+            self.writer.gap(WordGap::EmptyLine);
         }
     }
 
@@ -130,7 +130,7 @@ impl MarkdownConverter {
     }
 }
 
-/// The language that the class of a block names.
+/// The language named by the class of a block.
 fn language(tag: &HtmlTag<'_>) -> String {
     let class = tag.attribute("class").unwrap_or_default();
     let named = class.split_whitespace().find_map(|class| {

@@ -1,4 +1,4 @@
-//! From HTML to Markdown, one token after the other. Nothing is looked at again once it is written.
+//! Converts HTML to Markdown in one pass over the tokens.
 
 use url::Url;
 
@@ -11,13 +11,13 @@ use super::tokens::{HtmlToken, HtmlTokens};
 use super::writer::{BlockEnd, MarkdownWriter, WordGap};
 use crate::text::is_visible;
 
-/// Most letters of a title.
+/// Maximum characters of a title.
 const MAX_TITLE: usize = 300;
 
-/// Most bytes of the address of a link.
+/// Maximum bytes of a link's address.
 const MAX_ADDRESS_BYTES: usize = 2048;
 
-/// Most letters of what a picture shows.
+/// Maximum characters of an image's description.
 const MAX_ALT: usize = 500;
 
 /// A page as Markdown.
@@ -27,7 +27,7 @@ pub(super) struct MarkdownPage {
     pub(super) text: String,
 }
 
-/// Makes a page Markdown. Links are made absolute from `base`.
+/// Converts a page to Markdown. Relative links are resolved against `base`.
 pub(super) fn markdown(html: &str, base: Option<Url>) -> MarkdownPage {
     let mut page =
         MarkdownConverter { base, tables: tables::visible_tables(html).into_iter(), ..MarkdownConverter::default() };
@@ -42,18 +42,18 @@ pub(super) fn markdown(html: &str, base: Option<Url>) -> MarkdownPage {
     MarkdownPage { title: page.title.filter(|title| !title.is_empty()), text: page.writer.finish() }
 }
 
-/// A page on its way to Markdown.
+/// The conversion of a page.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownConverter {
     pub(super) writer: MarkdownWriter,
     title: Option<String>,
     base: Option<Url>,
-    /// How deep it is in what is not for reading.
+    /// The nesting depth of hidden elements.
     hidden: usize,
     pub(super) marks: InlineMarks,
-    /// Whether each of the tables to come is to be shown as such.
+    /// Whether each of the following tables is shown as a table.
     tables: std::vec::IntoIter<bool>,
-    /// Whether the last one is.
+    /// Whether the last table is shown as a table.
     pub(super) is_table: bool,
     pub(super) grid: Option<TableState>,
 }
@@ -122,7 +122,7 @@ impl MarkdownConverter {
             }
             element if self.is_in_cell() => self.space_in_cell(element),
             HtmlElement::Heading(level) => {
-                self.gap(WordGap::Apart);
+                self.gap(WordGap::EmptyLine);
                 self.writer.lead(["# ", "## ", "### ", "#### ", "##### ", "###### "][level.clamp(1, 6) - 1]);
             }
             HtmlElement::List(numbers) => {
@@ -135,19 +135,19 @@ impl MarkdownConverter {
                 self.writer.open_item();
             }
             HtmlElement::Quote => {
-                self.gap(WordGap::Apart);
+                self.gap(WordGap::EmptyLine);
                 self.writer.open_quote();
             }
             HtmlElement::Pre => {
-                self.gap(WordGap::Apart);
+                self.gap(WordGap::EmptyLine);
                 self.open_pre(tag);
             }
             HtmlElement::Rule => {
-                self.gap(WordGap::Apart);
+                self.gap(WordGap::EmptyLine);
                 self.writer.mark("---");
-                self.gap(WordGap::Apart);
+                self.gap(WordGap::EmptyLine);
             }
-            HtmlElement::Apart => self.gap(WordGap::Apart),
+            HtmlElement::Apart => self.gap(WordGap::EmptyLine),
             HtmlElement::Block | HtmlElement::Break => self.gap(WordGap::Line),
             HtmlElement::Meta | HtmlElement::Title | HtmlElement::Raw | HtmlElement::Hidden | HtmlElement::Inline => {}
         }
@@ -162,13 +162,13 @@ impl MarkdownConverter {
             HtmlElement::Code => self.close_code(),
             element if self.is_in_cell() => self.space_in_cell(element),
             HtmlElement::Heading(_) => {
-                self.gap(WordGap::Apart);
+                self.gap(WordGap::EmptyLine);
                 self.writer.lead("");
             }
             HtmlElement::List(_) => {
                 self.gap(WordGap::Line);
                 self.writer.close(BlockEnd::List);
-                self.gap(if self.writer.is_in_item() { WordGap::Line } else { WordGap::Apart });
+                self.gap(if self.writer.is_in_item() { WordGap::Line } else { WordGap::EmptyLine });
             }
             HtmlElement::Item => {
                 self.end_inline();
@@ -178,9 +178,9 @@ impl MarkdownConverter {
             HtmlElement::Quote => {
                 self.end_inline();
                 self.writer.close(BlockEnd::Quote);
-                self.gap(WordGap::Apart);
+                self.gap(WordGap::EmptyLine);
             }
-            HtmlElement::Apart => self.gap(WordGap::Apart),
+            HtmlElement::Apart => self.gap(WordGap::EmptyLine),
             HtmlElement::Block | HtmlElement::Break => self.gap(WordGap::Line),
             HtmlElement::Pre
             | HtmlElement::Rule
@@ -194,7 +194,7 @@ impl MarkdownConverter {
         }
     }
 
-    /// Ends what cannot go on in the next line, and asks for one.
+    /// Ends the marks that cannot continue on the next line, and requests a gap.
     pub(super) fn gap(&mut self, gap: WordGap) {
         self.end_inline();
         self.writer.gap(gap);
@@ -209,7 +209,7 @@ impl MarkdownConverter {
     }
 }
 
-/// The text in one line, cut to so many letters.
+/// The text in one line, cut to `most` characters.
 fn one_line(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().filter(|&letter| is_visible(letter)).take(most).collect()

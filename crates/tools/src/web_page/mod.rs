@@ -1,7 +1,7 @@
-//! A page of the web as text for a model: HTML becomes Markdown, everything else that is text stays as it is.
+//! Web pages as text for a model: HTML becomes Markdown, other text stays as it is.
 //!
-//! Pages are written by strangers. Whatever the bytes are, reading them takes time and memory in proportion to their
-//! number, and gives text.
+//! Pages are untrusted input. Any bytes can be read, in time and memory proportional to their number, and result in
+//! text.
 
 mod charset;
 mod element;

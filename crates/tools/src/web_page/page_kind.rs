@@ -1,17 +1,17 @@
-//! What can be read of the web, by its content type.
+//! Decides by content type whether a page can be read.
 
-/// What a page is.
+/// How to read a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
-    /// To be made Markdown.
+    /// Convert it to Markdown.
     Html,
-    /// To be left as it is.
+    /// Leave it as it is.
     Text,
-    /// What only its bytes can tell.
+    /// Decide by its bytes.
     Unknown,
 }
 
-/// What a page of this content type is; the words say why it cannot be read.
+/// How to read a page of this content type; the error says why it cannot be read.
 pub(crate) fn page_kind(content_type: Option<&str>) -> Result<PageKind, String> {
     let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let (group, name) = essence.split_once('/').unwrap_or((&essence, ""));
@@ -20,18 +20,18 @@ pub(crate) fn page_kind(content_type: Option<&str>) -> Result<PageKind, String> 
         ("text", _) => Ok(PageKind::Text),
         ("", _) | ("application", "octet-stream" | "binary" | "x-download") => Ok(PageKind::Unknown),
         ("application", "pdf") => {
-            Err("it is a PDF, which is not read here; download it with the shell and use `pdftotext`".into())
+            Err("it is a PDF, which web_fetch cannot read; download it with the shell and use `pdftotext`".into())
         }
         ("application", name) if is_text(name) => Ok(PageKind::Text),
         (_, name) if name.ends_with("+json") || name.ends_with("+xml") => Ok(PageKind::Text),
         _ => {
             let shown: String = essence.chars().filter(|letter| !letter.is_control()).take(80).collect();
-            Err(format!("it is `{shown}`, and only text is read here; download it with the shell if you need it"))
+            Err(format!("it is `{shown}`, and web_fetch reads only text; download it with the shell if you need it"))
         }
     }
 }
 
-/// Kinds of applications that are text.
+/// Whether an `application` subtype is text.
 fn is_text(name: &str) -> bool {
     let plain = name.strip_prefix("x-").unwrap_or(name);
     let known = [

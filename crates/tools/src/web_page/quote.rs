@@ -1,28 +1,28 @@
-//! A window of a stranger's text, so marked that no line of it can be taken for anything else.
+//! Quotes a window of untrusted text so that no line of it can be mistaken for anything else.
 
-/// A window of a text, each line behind a mark.
+/// A window of a text, each line after a mark.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct QuotedWindow {
     /// The marked lines.
     pub(crate) lines: String,
-    /// The character behind the window.
+    /// The position of the character after the window.
     pub(crate) end: usize,
     /// Whether there is more.
     pub(crate) is_cut: bool,
 }
 
-/// The mark, and the line end.
+/// Bytes of the mark and the line ending.
 const MARKS: usize = 3;
 
-/// The lines from character `start` on that fit into `room` bytes, at least one character; none when the text ends
-/// before.
+/// The lines from character `start` on that fit into `room` bytes, at least one character; none when `start` is past
+/// the end.
 pub(crate) fn quote(text: &str, start: usize, room: usize) -> Option<QuotedWindow> {
     let first = text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(start)?;
     let mut quoted = QuotedWindow { lines: String::new(), end: start, is_cut: false };
     for line in text[first..].split_inclusive('\n') {
         let left = room.saturating_sub(quoted.lines.len() + MARKS);
         let fits = &line[..line.floor_char_boundary(left)];
-        // A line that could begin the next window whole is not cut in two.
+        // A line that fits whole into the next window is not split.
         let part = match (fits.len() < line.len(), quoted.lines.is_empty(), line.len() + MARKS <= room) {
             (false, _, _) | (true, false, false) => fits,
             (true, true, _) if fits.is_empty() => &line[..line.ceil_char_boundary(1)],

@@ -7,7 +7,7 @@ use super::charset::decode;
 use super::markdown::{MarkdownPage, markdown};
 use crate::text::{binary_kind, shown_letters};
 
-/// How much of a page's start tells what it is.
+/// Bytes at a page's start that decide what it is.
 const SNIFFED_BYTES: usize = 8 * 1024;
 
 /// A page as a model reads it.
@@ -19,7 +19,7 @@ pub(crate) struct ReadablePage {
     pub(crate) text: String,
 }
 
-/// Reads a page that is at this address; the words say why it cannot be read.
+/// Reads a page from this address; the error says why it cannot be read.
 pub(crate) fn read(
     bytes: &[u8],
     content_type: Option<&str>,
@@ -40,11 +40,11 @@ pub(crate) fn read(
     })
 }
 
-/// What begins like this.
+/// The kind of a page that begins like this.
 fn guess(start: &[u8]) -> Result<PageKind, String> {
     let is_html = || {
-        let words = String::from_utf8_lossy(start.trim_ascii_start()).to_ascii_lowercase();
-        words.starts_with("<!doctype html") || words.starts_with("<html")
+        let text = String::from_utf8_lossy(start.trim_ascii_start()).to_ascii_lowercase();
+        text.starts_with("<!doctype html") || text.starts_with("<html")
     };
     match binary_kind(start) {
         Some(kind) if !kind.ends_with("text") => Err(format!("it is not text: {kind}")),

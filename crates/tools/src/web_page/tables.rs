@@ -1,12 +1,12 @@
-//! Tables: which of them hold facts, and how far one has been written.
+//! Tables: which of them are data, and how far one has been written.
 
 use super::element::HtmlElement;
 use super::markdown::MarkdownConverter;
 use super::tokens::{HtmlToken, HtmlTokens};
 use super::writer::WordGap;
 
-/// For each table of a page, in order, whether it is one to be shown as such. A table around another only arranges the
-/// page, and one that does not end is none.
+/// For each table of a page, in order, whether to show it as a table. A table around another one is only layout, and an
+/// unclosed one does not count.
 pub(super) fn visible_tables(html: &str) -> Vec<bool> {
     let (mut shown, mut open) = (Vec::new(), Vec::new());
     for token in HtmlTokens::new(html) {
@@ -34,19 +34,19 @@ pub(super) fn visible_tables(html: &str) -> Vec<bool> {
 pub(super) struct TableState {
     /// Cells of the current row.
     cells: usize,
-    /// Whether text belongs to a cell.
+    /// Whether text is inside a cell.
     is_in_cell: bool,
-    /// Whether the line below the first row is written.
+    /// Whether the line below the first row has been written.
     is_ruled: bool,
 }
 
-/// A table that only arranges the page has no grid: its cells are lines.
+/// A layout table has no grid: its cells become lines.
 impl MarkdownConverter {
     pub(super) fn is_in_cell(&self) -> bool {
         self.grid.as_ref().is_some_and(|grid| grid.is_in_cell)
     }
 
-    /// What stands in a cell stays in its line.
+    /// The content of a cell stays on one line.
     pub(super) fn space_in_cell(&mut self, element: HtmlElement) {
         match element {
             HtmlElement::Heading(_)
@@ -74,7 +74,7 @@ impl MarkdownConverter {
     }
 
     pub(super) fn open_table(&mut self) {
-        self.gap(WordGap::Apart);
+        self.gap(WordGap::EmptyLine);
         self.grid = self.is_table.then(TableState::default);
     }
 
@@ -116,6 +116,6 @@ impl MarkdownConverter {
     pub(super) fn close_table(&mut self) {
         self.end_row();
         self.grid = None;
-        self.gap(WordGap::Apart);
+        self.gap(WordGap::EmptyLine);
     }
 }

@@ -1,4 +1,4 @@
-//! A tag and its attributes, read as browsers do: anything is a tag that begins like one and ends.
+//! Parses tags and attributes as browsers do: anything that begins like a tag and ends is a tag.
 
 use super::element::HtmlElement;
 use super::entities::decode;
@@ -7,13 +7,12 @@ use super::entities::decode;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HtmlTag<'a> {
     pub(super) element: HtmlElement,
-    /// Everything behind its name.
+    /// The text after its name.
     attributes: &'a str,
 }
 
 impl<'a> HtmlTag<'a> {
-    /// Reads the tag that begins after a `<`, and gives how many bytes it takes with its `>`. One that does not end is
-    /// none.
+    /// Reads the tag after a `<`; also returns its name and its length in bytes with the `>`. An unclosed tag is none.
     pub(super) fn read(text: &'a str) -> Option<(HtmlTag<'a>, &'a str, usize)> {
         let name = name(text);
         let mut steps = AttributeCursor { text, at: name.len() };
@@ -28,7 +27,7 @@ impl<'a> HtmlTag<'a> {
         }
     }
 
-    /// The value of an attribute, the first of that name.
+    /// The value of the first attribute of that name.
     pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
         let mut steps = AttributeCursor { text: self.attributes, at: 0 };
         loop {
@@ -42,7 +41,7 @@ impl<'a> HtmlTag<'a> {
         }
     }
 
-    /// Whether it ends the element that it begins. Only foreign elements, such as pictures, do that.
+    /// Whether it is self-closing. Only foreign elements, such as SVG, can be.
     pub(super) fn is_closed(&self) -> bool {
         self.attributes.ends_with("/>")
     }
@@ -65,8 +64,8 @@ enum AttributeToken<'a> {
 }
 
 impl<'a> AttributeCursor<'a> {
-    /// The next attribute, or the tag's end; none if there is neither. Every byte is looked at once: what stops a part
-    /// is ASCII, so that parts end between letters.
+    /// The next attribute, or the tag's end; none if there is neither. Every byte is examined once: all delimiters are
+    /// ASCII, so parts end between characters.
     fn step(&mut self) -> Option<AttributeToken<'a>> {
         self.pass(|byte| byte.is_ascii_whitespace() || byte == b'/');
         if self.peek()? == b'>' {
@@ -98,9 +97,9 @@ impl<'a> AttributeCursor<'a> {
         Some(&self.text[start..start + length])
     }
 
-    fn pass(&mut self, goes_on: impl Fn(u8) -> bool) -> &'a str {
+    fn pass(&mut self, matches: impl Fn(u8) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
-        let length = rest.bytes().position(|byte| !goes_on(byte)).unwrap_or(rest.len());
+        let length = rest.bytes().position(|byte| !matches(byte)).unwrap_or(rest.len());
         self.at += length;
         &rest[..length]
     }

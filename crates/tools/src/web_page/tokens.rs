@@ -1,4 +1,4 @@
-//! A page as tags and text. There is no page that cannot be read so: what is not a tag is text, and what does not end ends
+//! Splits a page into tags and text. Every page can be split: what is not a tag is text, and an unclosed element ends
 //! with the page.
 
 use memchr::{memchr, memchr_iter, memmem};
@@ -6,10 +6,10 @@ use memchr::{memchr, memchr_iter, memmem};
 use super::element::HtmlElement;
 use super::tags::{HtmlTag, name};
 
-/// A piece of a page.
+/// A token of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum HtmlToken<'a> {
-    /// Text as it is written, entities and all.
+    /// Raw text, with entities.
     Text(&'a str),
     /// The text of a title.
     Title(&'a str),
@@ -19,7 +19,7 @@ pub(super) enum HtmlToken<'a> {
     Close(HtmlElement),
 }
 
-/// The pieces of a page, one after the other. Each byte is looked at a fixed number of times.
+/// The tokens of a page. Each byte is examined a fixed number of times.
 #[derive(Debug, Clone)]
 pub(super) struct HtmlTokens<'a> {
     rest: &'a str,
@@ -36,7 +36,7 @@ impl<'a> HtmlTokens<'a> {
         taken
     }
 
-    /// Passes everything up to and with a `>`.
+    /// Skips to after the next `>`.
     fn pass_to_end(&mut self) {
         let end = memchr(b'>', self.rest.as_bytes()).map_or(self.rest.len(), |end| end + 1);
         self.take(end);
@@ -44,7 +44,7 @@ impl<'a> HtmlTokens<'a> {
 
     fn open(&mut self) -> Option<HtmlToken<'a>> {
         let Some((tag, name, length)) = HtmlTag::read(&self.rest[1..]) else {
-            // A tag that does not end is dropped with the rest.
+            // An unclosed tag is dropped with the rest.
             self.rest = "";
             return None;
         };
@@ -59,12 +59,12 @@ impl<'a> HtmlTokens<'a> {
         }
     }
 
-    /// Everything up to the closing tag of this name, which is passed.
+    /// The text up to the closing tag of this name; skips that tag.
     fn raw(&mut self, wanted: &str) -> &'a str {
         let rest = self.rest;
         let closes = |&at: &usize| {
             let behind = rest[at..].strip_prefix("</").unwrap_or_default();
-            // Only so much is looked at, so that one long name is not read again and again.
+            // Only this much is compared, so that one long name is not read repeatedly.
             behind.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
                 && name(behind.get(wanted.len()..wanted.len() + 1).unwrap_or_default()).is_empty()
         };

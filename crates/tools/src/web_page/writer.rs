@@ -1,15 +1,15 @@
-//! Writes Markdown line by line: white space, the marks that lines begin with, and a greatest size.
+//! Writes Markdown line by line: white space, line prefixes, and the maximum size.
 
 use super::element::ListNumbering;
 use crate::text::is_visible;
 
-/// Most bytes of text that are made of one page.
+/// Maximum bytes of text from one page.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
-/// How deep quotes and lists are told apart; what is deeper stands with its parent.
+/// Maximum depth of quotes and lists; deeper ones are shown at their parent's level.
 const MAX_DEPTH: usize = 16;
 
-/// What must come before the next word.
+/// The gap before the next word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WordGap {
     #[default]
@@ -17,10 +17,10 @@ pub(super) enum WordGap {
     Space,
     Line,
     /// An empty line.
-    Apart,
+    EmptyLine,
 }
 
-/// What the lines of a block begin with.
+/// A block that adds a prefix to its lines.
 #[derive(Debug)]
 enum BlockFrame {
     Quote,
@@ -28,24 +28,24 @@ enum BlockFrame {
     Item { mark: String, is_marked: bool },
 }
 
-/// What of the frames ends.
+/// The kind of block to close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockEnd {
     Quote,
     List,
 }
 
-/// Markdown that grows.
+/// Markdown under construction.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownWriter {
     text: String,
     gap: WordGap,
     frames: Vec<BlockFrame>,
-    /// How many quotes and lists were too deep.
+    /// The number of open quotes and lists that are too deep.
     ignored: usize,
-    /// What the next line of text begins with.
+    /// The prefix of the next line of text.
     lead: &'static str,
-    /// Line ends of verbatim text that are written if more of it comes.
+    /// Pending line endings of verbatim text, written if more text follows.
     ends: usize,
 }
 
@@ -55,19 +55,19 @@ impl MarkdownWriter {
         self.text
     }
 
-    /// Whether there is room for more.
+    /// Whether the maximum size is reached.
     pub(super) fn is_full(&self) -> bool {
         self.text.len() >= MAX_TEXT_BYTES
     }
 
-    /// Asks for at least this gap before the next word.
+    /// Requests at least this gap before the next word.
     pub(super) fn gap(&mut self, gap: WordGap) {
-        // The first block of an item stands on its line.
+        // The first block of an item starts on the item's line.
         let is_first = matches!(self.frames.last(), Some(BlockFrame::Item { is_marked: false, .. }));
         self.gap = self.gap.max(if is_first { gap.min(WordGap::Line) } else { gap });
     }
 
-    /// Begins the next line of text with this.
+    /// Sets the prefix of the next line of text.
     pub(super) fn lead(&mut self, lead: &'static str) {
         self.lead = lead;
     }
@@ -88,18 +88,18 @@ impl MarkdownWriter {
         }
     }
 
-    /// Writes a mark behind its gap.
+    /// Writes a mark after the gap.
     pub(super) fn mark(&mut self, mark: &str) {
         self.begin();
         self.push(mark);
     }
 
-    /// Writes a mark right behind the last word.
+    /// Writes a mark directly after the last word.
     pub(super) fn attach(&mut self, mark: &str) {
         self.push(mark);
     }
 
-    /// Writes text with its white space as it is, but for empty lines at its end.
+    /// Writes text with its white space, except empty lines at its end.
     pub(super) fn verbatim(&mut self, text: &str) {
         for (index, line) in text.split('\n').enumerate() {
             if self.is_full() {
@@ -160,22 +160,22 @@ impl MarkdownWriter {
         }
     }
 
-    /// Whether the text to come belongs to an item.
+    /// Whether the following text belongs to an item.
     pub(super) fn is_in_item(&self) -> bool {
         self.frames.iter().any(|frame| matches!(frame, BlockFrame::Item { .. }))
     }
 
-    /// Ends the innermost quote or list with everything in it.
+    /// Ends the innermost quote or list and everything in it.
     pub(super) fn close(&mut self, what: BlockEnd) {
         if self.ignored > 0 {
             self.ignored -= 1;
             return;
         }
-        let is_meant = |frame: &BlockFrame| match (frame, what) {
+        let matches_end = |frame: &BlockFrame| match (frame, what) {
             (BlockFrame::Quote, BlockEnd::Quote) | (BlockFrame::List { .. }, BlockEnd::List) => true,
             (BlockFrame::Quote | BlockFrame::List { .. } | BlockFrame::Item { .. }, _) => false,
         };
-        if let Some(frame) = self.frames.iter().rposition(is_meant) {
+        if let Some(frame) = self.frames.iter().rposition(matches_end) {
             self.frames.truncate(frame);
         }
     }
@@ -188,7 +188,7 @@ impl MarkdownWriter {
         }
     }
 
-    /// Writes the gap, and what the line begins with.
+    /// Writes the gap and the line prefix.
     fn begin(&mut self) {
         let gap = std::mem::take(&mut self.gap);
         if self.text.is_empty() {
@@ -202,7 +202,7 @@ impl MarkdownWriter {
                 self.push("\n");
                 self.line();
             }
-            WordGap::Apart => {
+            WordGap::EmptyLine => {
                 self.push("\n\n");
                 self.line();
             }

@@ -19,7 +19,7 @@ async fn without_an_answer_the_agent_decides() {
     for answer in [None, Some(" \n".to_owned())] {
         *agent.above.answer.lock().unwrap() = answer;
         let said = agent.done("ask_user", json!({ "question": "Which one?" })).await;
-        assert_eq!(said, "Nobody answered; decide yourself, and tell the user what you assumed.");
+        assert_eq!(said, "The user did not answer; decide yourself and report what you assumed.");
     }
 }
 

@@ -188,7 +188,7 @@ impl Subagents for Above {
         self.told(format!("{order:?}"))
     }
 
-    fn write(&self, order: MessageAgentsRequest) -> BoxFuture<'_, Result<String, ToolError>> {
+    fn message(&self, order: MessageAgentsRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         self.told(format!("{order:?}"))
     }
 

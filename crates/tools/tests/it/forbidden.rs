@@ -34,10 +34,10 @@ async fn forbidden_files_and_folders_are_refused() {
     assert_eq!(agent.text("fixed/x.txt"), "x");
     let body = "*** Begin Patch\n*** Update File: open.txt\n-needle\n+N\n*** Add File: fixed/n\n+n\n*** End Patch";
     let text = agent.refused("apply_patch", json!({ "patch": body })).await;
-    assert!(text.contains("taken back"), "{text}");
+    assert!(text.contains("reverted"), "{text}");
     assert_eq!(agent.text("open.txt"), "needle");
     let text = agent.done("grep", json!({ "pattern": "needle" })).await;
-    assert_eq!(text, "open.txt\n1: needle\n[1 files could not be read to their end: secret.txt]\n");
+    assert_eq!(text, "open.txt\n1: needle\n[1 files could not be read completely: secret.txt]\n");
     for path in ["secret.txt", "closed", "fixed"] {
         fs::set_permissions(agent.path(path), fs::Permissions::from_mode(0o755)).unwrap();
     }

@@ -44,12 +44,12 @@ async fn one_bad_change_stops_all_of_them() {
         ("*** Update File: a.txt\n a\n-b\n+y", "not viewed yet"),
         ("*** Update File: a.txt\n+end", "not viewed yet"),
         ("*** Update File: a.txt\n*** Move to: moved.txt", "not viewed yet"),
-        ("*** Update File: a.txt\n*** Move to: b.txt\n-a\n+A", "b.txt exists already"),
+        ("*** Update File: a.txt\n*** Move to: b.txt\n-a\n+A", "b.txt already exists"),
         ("*** Update File: missing.txt\n-x\n+y", "missing.txt"),
         ("*** Update File: b.txt\n-b\n+C", "occurs twice"),
         ("*** Delete File: a.txt", "view it before you delete it"),
         ("*** Delete File: missing.txt", "missing.txt"),
-        ("*** Add File: a.txt\n+x", "exists already"),
+        ("*** Add File: a.txt\n+x", "already exists"),
         ("*** Add File: ../x\n+x", "x"),
         ("*** Add File: x\nx", "line 8 of the patch"),
     ] {
@@ -81,7 +81,7 @@ async fn a_failing_write_takes_the_earlier_ones_back() {
     let body =
         "*** Update File: a.txt\n-a\n+A\n*** Add File: n.txt\n+n\n*** Add File: m/x\n+x\n*** Add File: m/x/y\n+y";
     let text = agent.refused("apply_patch", patch(body)).await;
-    assert!(text.contains("no file was changed") && text.contains("taken back"), "{text}");
+    assert!(text.contains("no file was changed") && text.contains("reverted"), "{text}");
     assert_eq!(agent.text("a.txt"), "a\n");
     assert!(!agent.path("n.txt").exists() && !agent.path("m/x").exists());
 }

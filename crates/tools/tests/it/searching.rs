@@ -134,9 +134,9 @@ async fn files_that_could_not_be_searched_are_counted() {
     agent.put("a.txt", "needle\n");
     agent.put("long.txt", format!("{}\nneedle\n", "x".repeat(9 << 20)));
     let text = agent.done("grep", json!({ "pattern": "absent" })).await;
-    assert_eq!(text, "no matches in 1 files\n[1 files could not be read to their end: long.txt]\n");
+    assert_eq!(text, "no matches in 1 files\n[1 files could not be read completely: long.txt]\n");
     let text = agent.done("grep", json!({ "pattern": "needle" })).await;
-    assert_eq!(text, "a.txt\n1: needle\n[1 files could not be read to their end: long.txt]\n");
+    assert_eq!(text, "a.txt\n1: needle\n[1 files could not be read completely: long.txt]\n");
 }
 
 /// Small files are searched at once and large ones in parts; nobody should notice.

@@ -107,7 +107,7 @@ async fn processes_left_behind_are_killed_and_mentioned() {
     let agent = Agent::new();
     let started = Instant::now();
     let text = sh(&agent, "sleep 300 & echo $! > pid; echo done").await;
-    assert_eq!(text, "done\n[left behind and killed: 1 processes; to keep such processes use `background`]");
+    assert_eq!(text, "done\n[left behind and killed: 1 processes; to keep processes running use `background`]");
     assert!(is_gone(&agent.text("pid")));
     assert!(started.elapsed() < Duration::from_secs(60));
 }

@@ -11,7 +11,7 @@ fn heard(agent: &Agent) -> Vec<String> {
 #[tokio::test]
 async fn a_plan_is_kept_whole_and_within_bounds() {
     let agent = Agent::new();
-    assert_eq!(agent.done("write_plan", json!({ "text": "# Plan\n" })).await, "The plan is kept.");
+    assert_eq!(agent.done("write_plan", json!({ "text": "# Plan\n" })).await, "The plan is saved.");
     assert_eq!(heard(&agent), ["plan # Plan\n"]);
     for (text, words) in [(" \n".to_owned(), "is empty"), ("x".repeat(65_537), "at most 65536")] {
         let refusal = agent.refused("write_plan", json!({ "text": text })).await;
@@ -37,7 +37,7 @@ async fn what_is_recommended_is_offered_and_so_is_doing_nothing() {
     for (input, words) in [
         (json!({ "summary": "\u{7}" }), "`summary` is empty"),
         (json!({ "summary": "s".repeat(2001) }), "more than 2000"),
-        (json!({ "summary": "s", "recommended": "yolo" }), "there are only: interactive, autopilot"),
+        (json!({ "summary": "s", "recommended": "yolo" }), "use only: interactive, autopilot"),
     ] {
         let refusal = agent.refused("exit_plan_mode", input).await;
         assert!(refusal.contains(words), "{refusal}");
@@ -55,7 +55,7 @@ async fn who_is_blocked_says_why_and_who_is_done_is_not() {
         (json!({ "summary": "", "status": "done" }), "`summary` is empty"),
         (json!({ "summary": "s", "status": "blocked" }), "`reason` is missing"),
         (json!({ "summary": "s", "status": "done", "reason": "r" }), "goes with the status `blocked`"),
-        (json!({ "summary": "s", "status": "nearly" }), "there are only: done, blocked"),
+        (json!({ "summary": "s", "status": "nearly" }), "use only: done, blocked"),
         (json!({ "summary": "s".repeat(4001), "status": "done" }), "more than 4000"),
     ] {
         let refusal = agent.refused("task_complete", input).await;

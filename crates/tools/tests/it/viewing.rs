@@ -16,7 +16,7 @@ async fn shows_text_with_line_numbers() {
     assert_eq!(agent.done("view", json!({ "path": "a.txt" })).await, "1\tone\n2\ttwo\n3\tlast\n");
     let absolute = agent.path("a.txt");
     let text = agent.done("view", json!({ "path": absolute, "offset": 2, "limit": 1 })).await;
-    assert_eq!(text, "2\ttwo\n[more lines follow in this file of 13 bytes; go on with offset 3]\n");
+    assert_eq!(text, "2\ttwo\n[more lines follow in this file of 13 bytes; continue with offset 3]\n");
     assert!(agent.refused("view", json!({ "path": "a.txt", "offset": 9 })).await.contains("the last line is 3"));
     agent.put("empty", "");
     assert_eq!(agent.done("view", json!({ "path": "empty" })).await, "[empty file]");

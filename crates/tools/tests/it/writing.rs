@@ -51,7 +51,7 @@ async fn text_is_replaced_and_shown() {
     let text = agent.refused("edit", json!({ "path": "a.rs", "old": "E", "new": "e" })).await;
     assert!(text.contains("occurs 3 times, at lines 1, 3, 3"), "{text}");
     let text = agent.refused("edit", json!({ "path": "a.rs", "old": "onee", "new": "e" })).await;
-    assert!(text.contains("a.rs: `old` was not found; line 1 comes closest:\nonE"), "{text}");
+    assert!(text.contains("a.rs: `old` was not found; line 1 is closest:\nonE"), "{text}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Fields of a body, and the place of the first that is wrong.
+//! Fields of a body, and the path of the first that is not valid.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ impl BodyProblem {
         BodyProblem { path: Vec::new(), why: why.into() }
     }
 
-    /// The same, further inside.
+    /// Adds an outer name to the path.
     pub(super) fn within(mut self, name: impl ToString) -> BodyProblem {
         self.path.insert(0, name.to_string());
         self
@@ -32,12 +32,12 @@ impl fmt::Display for BodyProblem {
     }
 }
 
-/// A text that must be there.
+/// A required string.
 pub(super) fn text<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyProblem> {
     from.get(key).ok_or_else(|| missing(key))?.as_str().ok_or_else(|| BodyProblem::new("must be a string").within(key))
 }
 
-/// A text that must be there and say something.
+/// A required string that must not be empty.
 pub(super) fn words<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyProblem> {
     let text = text(from, key)?;
     if text.trim().is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn words<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyProbl
     Ok(text)
 }
 
-/// A list that must be there, read one by one.
+/// A required list, parsed item by item.
 pub(super) fn each<'a, T>(
     from: &'a Value,
     key: &str,
@@ -58,7 +58,7 @@ pub(super) fn each<'a, T>(
     list.iter().enumerate().map(one).collect()
 }
 
-/// A list that may be absent.
+/// An optional list.
 pub(super) fn each_if_given<'a, T>(
     from: &'a Value,
     key: &str,
@@ -67,7 +67,7 @@ pub(super) fn each_if_given<'a, T>(
     if from.get(key).is_none_or(Value::is_null) { Ok(Vec::new()) } else { each(from, key, read) }
 }
 
-/// A number from 1 that may be absent.
+/// An optional number of at least 1.
 pub(super) fn count(from: &Value, key: &str) -> Result<Option<u32>, BodyProblem> {
     let wrong = || BodyProblem::new("must be a whole number from 1").within(key);
     match from.get(key) {
@@ -79,7 +79,7 @@ pub(super) fn count(from: &Value, key: &str) -> Result<Option<u32>, BodyProblem>
     }
 }
 
-/// Whether a switch is on; off when it is absent.
+/// An optional boolean; false when absent.
 pub(super) fn is_on(from: &Value, key: &str) -> Result<bool, BodyProblem> {
     match from.get(key) {
         None | Some(Value::Null) => Ok(false),
@@ -87,13 +87,13 @@ pub(super) fn is_on(from: &Value, key: &str) -> Result<bool, BodyProblem> {
     }
 }
 
-/// An object that must be there.
+/// A required object.
 pub(super) fn object<'a>(from: &'a Value, key: &str) -> Result<&'a Value, BodyProblem> {
     let value = from.get(key).ok_or_else(|| missing(key))?;
     if value.is_object() { Ok(value) } else { Err(BodyProblem::new("must be an object").within(key)) }
 }
 
-/// A name of a tool as every provider takes it.
+/// A tool's name that every provider accepts.
 pub(super) fn tool_name<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyProblem> {
     let name = text(from, key)?;
     if name.is_empty() || name.len() > 64 || !is_plain(name) {
@@ -102,12 +102,12 @@ pub(super) fn tool_name<'a>(from: &'a Value, key: &str) -> Result<&'a str, BodyP
     Ok(name)
 }
 
-/// Whether a text is letters, digits, `_` and `-` alone.
+/// Whether a text has only letters, digits, `_` and `-`.
 pub(super) fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// The mistake that something is of a kind nobody knows.
+/// The problem of an unknown value.
 pub(super) fn unknown(what: &str, word: &str) -> BodyProblem {
     BodyProblem::new(format!("unknown {what} `{word}`"))
 }

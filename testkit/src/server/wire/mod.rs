@@ -1,4 +1,4 @@
-//! The three wires, from the provider's side: requests are read and checked, answers are put into their form.
+//! The three wire formats from the provider's side: parses and checks requests, and encodes answers.
 
 mod anthropic;
 mod chat;
@@ -15,23 +15,23 @@ use serde_json::Value;
 
 use super::http;
 use super::outlet::SseFrames;
-use super::trouble::RequestRefusal;
+use super::refusal::RequestRefusal;
 use field::BodyProblem;
 
-/// What a body asks for.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
-    /// The question itself.
+    /// The request itself.
     pub(super) request: ModelRequest,
     /// The model's name.
     pub(super) model: String,
-    /// How it is to be answered.
+    /// The form of the answer.
     pub(super) form: AnswerForm,
-    /// What only one wire knows.
+    /// Options of a single wire format.
     pub(super) extras: Extras,
 }
 
-/// How a request is to be answered.
+/// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerForm {
     /// As one JSON value.
@@ -40,7 +40,7 @@ pub(super) enum AnswerForm {
     Stream,
 }
 
-/// What a client asked to be told besides the answer.
+/// What a client asked for besides the answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Extras {
     /// Usage at the end of a stream.
@@ -56,53 +56,53 @@ pub(super) struct AnswerEnd {
     pub(super) usage: Usage,
 }
 
-/// Puts one answer into a wire's form.
+/// Encodes one answer in a wire format.
 pub(super) trait AnswerEncoder: Send {
-    /// What comes before the first word.
+    /// Encodes the beginning.
     fn begin(&mut self, out: &mut SseFrames);
-    /// One piece of the answer.
+    /// Encodes one piece of the answer.
     fn say(&mut self, delta: &Delta, out: &mut SseFrames);
-    /// What comes after the last word.
+    /// Encodes the end.
     fn end(&mut self, ending: AnswerEnd, out: &mut SseFrames);
-    /// What comes instead of the rest.
+    /// Encodes an error in place of the rest.
     fn fail(&mut self, trouble: &RequestRefusal, out: &mut SseFrames);
-    /// Everything that was said as one value.
+    /// The whole answer as one value.
     fn whole(&self, ending: AnswerEnd) -> Value;
 }
 
-/// Reads and checks a body.
+/// Parses and checks a body.
 pub(super) fn read(wire: WireFormat, body: &[u8], attempt: u32) -> Result<ParsedRequest, BodyProblem> {
     let body: Value =
         serde_json::from_slice(body).map_err(|error| BodyProblem::new(format!("the body is not JSON: {error}")))?;
-    let mut asked = match wire {
+    let mut parsed = match wire {
         WireFormat::Anthropic => anthropic::read(&body),
         WireFormat::Responses => responses::read(&body),
         WireFormat::Chat => chat::read(&body),
     }?;
-    pairs::check(&asked.request)?;
-    asked.request.attempt = attempt;
-    Ok(asked)
+    pairs::check(&parsed.request)?;
+    parsed.request.attempt = attempt;
+    Ok(parsed)
 }
 
-/// The voice for an answer; `forecast` is how it will end, if it will.
-pub(super) fn speech(
+/// The encoder for an answer; `forecast` is how it will end, if known.
+pub(super) fn encoder_for(
     wire: WireFormat,
-    asked: &ParsedRequest,
+    parsed: &ParsedRequest,
     number: u64,
     forecast: Option<AnswerEnd>,
 ) -> Box<dyn AnswerEncoder> {
-    let model = asked.model.clone();
+    let model = parsed.model.clone();
     match wire {
         WireFormat::Anthropic => Box::new(anthropic::AnthropicEncoder::new(model, number, forecast)),
-        WireFormat::Responses => Box::new(responses::ResponsesEncoder::new(model, number, forecast, asked.extras)),
-        WireFormat::Chat => Box::new(chat::ChatEncoder::new(model, number, forecast, asked.extras)),
+        WireFormat::Responses => Box::new(responses::ResponsesEncoder::new(model, number, forecast, parsed.extras)),
+        WireFormat::Chat => Box::new(chat::ChatEncoder::new(model, number, forecast, parsed.extras)),
     }
 }
 
 /// The versions of Anthropic's API.
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
-/// Checks the key. Compatible servers ask for none unless they were told one.
+/// Checks the key. Compatible servers need none unless one is set.
 pub(super) fn authorise(
     wire: WireFormat,
     request: &http::ReceivedRequest,

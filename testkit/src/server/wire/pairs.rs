@@ -1,4 +1,4 @@
-//! What every provider demands of a conversation: each call is answered once, right after it was made.
+//! Checks what every provider requires of a conversation: each call is answered once, right after it was made.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! Texts in the pieces that a stream brings them in.
+//! Splits texts into the pieces of a stream.
 
-/// Cuts a text into at most eight pieces between its characters; nothing becomes one empty piece.
+/// Splits a text into at most eight pieces at character boundaries; an empty text becomes one empty piece.
 pub(super) fn pieces(text: &str) -> Vec<&str> {
     let size = text.len().div_ceil(8).max(4);
     let mut rest = text;

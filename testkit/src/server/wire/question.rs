@@ -1,4 +1,4 @@
-//! A question as it is read out of a body, piece by piece.
+//! The conversation of a request, assembled piece by piece from a body.
 
 use host::{Clock, SystemClock};
 use model::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::field::{self, BodyProblem};
 
-/// What a body says of the conversation.
+/// The conversation in a body.
 #[derive(Debug)]
 pub(super) struct ConversationQuestion {
     pub(super) system: String,
@@ -36,7 +36,7 @@ impl From<ConversationQuestion> for ModelRequest {
     }
 }
 
-/// Adds an answer; neighbours are one message.
+/// Adds a tool result; adjacent ones form one message.
 pub(super) fn push_answer(messages: &mut Vec<ModelMessage>, id: &str, answer: ToolResult) {
     let pair = (CallId(id.into()), answer);
     if let Some(ModelMessage::Answers { answers }) = messages.last_mut() {
@@ -46,8 +46,8 @@ pub(super) fn push_answer(messages: &mut Vec<ModelMessage>, id: &str, answer: To
     }
 }
 
-/// Adds what the model said; neighbours are one message.
-pub(super) fn push_said(messages: &mut Vec<ModelMessage>, mut blocks: Vec<ContentBlock>) {
+/// Adds the model's output; adjacent blocks form one message.
+pub(super) fn push_output(messages: &mut Vec<ModelMessage>, mut blocks: Vec<ContentBlock>) {
     if let Some(ModelMessage::Assistant { content }) = messages.last_mut() {
         content.append(&mut blocks);
     } else {
@@ -55,12 +55,12 @@ pub(super) fn push_said(messages: &mut Vec<ModelMessage>, mut blocks: Vec<Conten
     }
 }
 
-/// An answer on a wire that does not tell how the call went.
+/// A tool result in a wire format without a status.
 pub(super) fn done(text: impl Into<String>) -> ToolResult {
     ToolResult { status: ToolResultStatus::Done, text: text.into() }
 }
 
-/// Adds words above the conversation.
+/// Adds a line to the system prompt.
 pub(super) fn push_line(system: &mut String, more: &str) {
     if !system.is_empty() {
         system.push('\n');
@@ -68,32 +68,32 @@ pub(super) fn push_line(system: &mut String, more: &str) {
     system.push_str(more);
 }
 
-/// A picture out of a `data:` address.
-pub(super) fn picture(address: &str) -> Result<MessagePart, BodyProblem> {
+/// An image from a `data:` address.
+pub(super) fn image_from_url(address: &str) -> Result<MessagePart, BodyProblem> {
     let wrong = || BodyProblem::new("only data:image/…;base64,… addresses are served");
     let (media, data) = address.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).ok_or_else(wrong)?;
     image(media, data)
 }
 
-/// A picture of a known kind.
+/// An image of a known type.
 pub(super) fn image(media: &str, data: &str) -> Result<MessagePart, BodyProblem> {
     if !["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&media) {
         return Err(BodyProblem::new(format!("unknown media type `{media}`")));
     }
     if data.is_empty() {
-        return Err(BodyProblem::new("the picture is empty"));
+        return Err(BodyProblem::new("the image is empty"));
     }
     Ok(MessagePart::Image(Image { media: media.into(), data: data.into() }))
 }
 
-/// A function as OpenAI's wires describe it.
+/// A function in OpenAI's wire formats.
 pub(super) fn function(function: &Value) -> Result<ToolSpec, BodyProblem> {
     let about = function.get("description").and_then(Value::as_str).unwrap_or_default().into();
     let schema = field::object(function, "parameters")?.clone();
     Ok(ToolSpec { name: field::tool_name(function, "name")?.into(), about, schema })
 }
 
-/// Whether tools may be called, as OpenAI's wires say it.
+/// Whether tools may be called, in OpenAI's wire formats.
 pub(super) fn choice(body: &Value) -> Result<ToolCallPolicy, BodyProblem> {
     match body.get("tool_choice") {
         None | Some(Value::Object(_)) => Ok(ToolCallPolicy::Allowed),

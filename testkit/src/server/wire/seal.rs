@@ -1,4 +1,4 @@
-//! Signatures: what shows that a text comes from this server and was not changed since.
+//! Signatures, which show that a text comes from this server unchanged.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,5 +1,5 @@
-//! Through each SDK: from a program's first call to the first words of the answer, behind the real adapter and behind one
-//! with nothing in it, in turns, and how much memory the adapter had.
+//! For each SDK: the time from a program's first call to the first words of the answer, alternately with the real
+//! adapter and an empty one, and the adapter's memory.
 
 mod program;
 
@@ -15,13 +15,13 @@ use super::BenchFolder;
 use crate::run::target_dir;
 use crate::{run, sdks};
 
-/// How often each is measured.
+/// Number of runs of each.
 const RUNS: usize = 20;
 
-/// How much later the first words may be than without anything behind the adapter, in milliseconds.
+/// Maximum delay of the first words compared to the empty adapter, in milliseconds.
 const LATER: f64 = 50.0;
 
-/// How much memory the adapter may have, in MiB.
+/// Maximum memory of the adapter, in MiB.
 const MEMORY: f64 = 45.0;
 
 /// One SDK, and the program that uses it.
@@ -67,7 +67,7 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     symlink(place.join("node/node_modules"), programs.join("node_modules")).context("cannot link the SDKs for node")?;
     run::run(Command::new(&ground.binary).args(["sdk", "install"]).arg(&programs).env("BOSUN_HOME", ground.home()))?;
     let floor = target_dir().join("release/empty-adapter");
-    println!("| through | first words | with nothing behind | more | peak memory |\n|---|---:|---:|---:|---:|");
+    println!("| SDK | first words | empty adapter | difference | peak memory |\n|---|---:|---:|---:|---:|");
     let mut missed = Vec::new();
     for sdk in &SDKS {
         let bench = AdapterBench { ground, place: &place, program: programs.join(sdk.file) };
@@ -89,7 +89,7 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     Ok(())
 }
 
-/// What was measured.
+/// The measured figures.
 struct AdapterFigures {
     millis: f64,
     mebibytes: f64,
@@ -102,7 +102,7 @@ struct AdapterBench<'a> {
 }
 
 impl AdapterBench<'_> {
-    /// Both in turns, so that whatever else the machine does concerns both.
+    /// Measures both alternately, so that other load on the machine affects both.
     fn both(&self, real: &Path, empty: &Path) -> Result<(AdapterFigures, AdapterFigures)> {
         let (mut reals, mut empties) = (Vec::new(), Vec::new());
         for _ in 0..RUNS {
@@ -121,8 +121,8 @@ impl AdapterBench<'_> {
         command.arg(&self.program).current_dir(&self.ground.folder);
         command.env("ADAPTER", adapter.path()).env("COPILOT_CLI_PATH", adapter.path());
         command.env("BOSUN_HOME", self.ground.home()).env("BOSUN_MODEL", format!("script/{}", model.display()));
-        let said = run::output(&mut command)?;
-        let first = said.lines().next().context("the program was not answered")?;
+        let output = run::output(&mut command)?;
+        let first = output.lines().next().context("the program was not answered")?;
         let millis = first.trim().parse().with_context(|| format!("the program said: {first}"))?;
         Ok(AdapterFigures { millis, mebibytes: adapter.peak_kib()? as f64 / 1024.0 })
     }

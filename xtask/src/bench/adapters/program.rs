@@ -1,4 +1,4 @@
-//! An adapter whose memory is looked at when it ends.
+//! An adapter whose peak memory is recorded.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// What the adapter's kernel has counted, in the words of `/proc`.
+/// The field of `/proc/PID/status` with the peak memory.
 const PEAK: &str = "VmHWM:";
 
-/// A program in front of an adapter. It becomes the adapter, and a shell beside it notes how much memory the adapter had.
+/// A wrapper that becomes the adapter, while a shell next to it records the adapter's memory.
 pub(super) struct AdapterProgram {
     program: PathBuf,
     notes: PathBuf,
 }
 
 impl AdapterProgram {
-    /// Puts a program in front of `adapter`.
+    /// Wraps `adapter`.
     pub(super) fn wrap(adapter: &Path, folder: &Path) -> Result<AdapterProgram> {
         let (program, notes) = (folder.join("adapter"), folder.join("adapter-memory"));
-        // The process keeps its number when it becomes the adapter; who looks ends with it.
+        // The process keeps its id when it becomes the adapter; the recording shell ends with it.
         let script = format!(
             "#!/bin/sh\n(while grep {PEAK} /proc/$$/status > '{0}.new' 2>/dev/null; do mv '{0}.new' '{0}'; sleep 0.01; done) &\nexec '{1}' \"$@\"\n",
             notes.display(),
@@ -31,15 +31,15 @@ impl AdapterProgram {
         Ok(AdapterProgram { program, notes })
     }
 
-    /// What an SDK starts.
+    /// The program for the SDK to start.
     pub(super) fn path(&self) -> &Path {
         &self.program
     }
 
-    /// Most memory that the adapter had at once, as far as anybody looked.
+    /// The adapter's peak memory, as far as recorded.
     pub(super) fn peak_kib(&self) -> Result<u64> {
-        let noted = fs::read_to_string(&self.notes).context("nobody noted the adapter's memory")?;
+        let noted = fs::read_to_string(&self.notes).context("the adapter's memory was not recorded")?;
         let number = noted.trim_start_matches(PEAK).trim().trim_end_matches(" kB");
-        number.parse().with_context(|| format!("the note says: {noted}"))
+        number.parse().with_context(|| format!("not an amount of memory: {noted}"))
     }
 }

@@ -1,18 +1,18 @@
-//! Agents that have ended: what the process still has of each.
+//! Agents that have ended: the memory that the process keeps for each.
 
 use anyhow::Result;
 
 use super::{GrowthBench, home, prompt, script};
 
-/// How many agents the sessions have.
+/// Numbers of agents per session.
 const AGENTS: [usize; 3] = [250, 1_000, 4_000];
 
 const CONFIG: &str = "[limits]\ntotal = 8192\n";
 
 /// Measures and prints.
 pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
-    println!("Agents that have ended, one started by each turn of the root, with what the root was told of it:\n");
-    println!("| agents | peak memory | memory for each agent more |");
+    println!("Agents that have ended, one started by each turn of the root, including their results in the root:\n");
+    println!("| agents | peak memory | memory per additional agent |");
     println!("|---:|---:|---:|");
     let home = home(stage, "ended", CONFIG)?;
     let mut before: Option<(usize, u64)> = None;
@@ -29,7 +29,7 @@ pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A root that starts so many agents, each after the one before has ended.
+/// A root that starts this many agents, each after the previous one has ended.
 fn text(agents: usize) -> String {
     let input = "description: Works, prompt: Do it., agent_type: general-purpose, name: \"w${turn}\", mode: sync";
     format!(

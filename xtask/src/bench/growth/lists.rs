@@ -1,5 +1,5 @@
-//! Lists: what people see of homes with many sessions. All but one are the same session under many ids: their files are
-//! hard links to one, so that making them takes no time and no room.
+//! Lists of homes with many sessions. All but one are the same session under different ids: their files are hard links,
+//! so that creating them takes no time and no space.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::{GrowthBench, answer, home, script};
 use crate::measure::measure;
 
-/// How many sessions the homes have.
+/// Numbers of sessions per home.
 const SESSIONS: [usize; 3] = [10, 1_000, 10_000];
 
-/// How often each list is made.
+/// Number of runs of each list.
 const RUNS: usize = 3;
 
 const SCRIPT: &str = "version: 1\nrules:\n  - answer: [ { say: Done. } ]\n";
@@ -42,7 +42,7 @@ pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A home with so many sessions, and a task of one that has no copies.
+/// A home with this many sessions, and a task of one without copies.
 fn filled(stage: &GrowthBench<'_>, sessions: usize) -> Result<(PathBuf, String)> {
     let home = home(stage, &format!("lists-{sessions}"), "")?;
     let model = script(stage, "lists.yaml", SCRIPT)?;
@@ -51,7 +51,7 @@ fn filled(stage: &GrowthBench<'_>, sessions: usize) -> Result<(PathBuf, String)>
     for n in 0..sessions.saturating_sub(2) {
         copy(&first, &named(&first, n)?)?;
     }
-    // It is made again from the folders by the next command.
+    // The next command rebuilds the index from the folders.
     for file in ["bosun.db", "bosun.db-wal", "bosun.db-shm"] {
         if home.join(file).exists() {
             fs::remove_file(home.join(file)).context("cannot remove the index")?;
@@ -60,7 +60,7 @@ fn filled(stage: &GrowthBench<'_>, sessions: usize) -> Result<(PathBuf, String)>
     let rebuild = Command::new(&stage.binary).arg("sessions").env("BOSUN_HOME", &home).stdin(Stdio::null()).output();
     rebuild.context("cannot start the binary")?;
     let last = answer(stage, &home, &model)?;
-    let task = last.pointer("/tasks/0/id").and_then(Value::as_str).context("the answer does not tell its task")?;
+    let task = last.pointer("/tasks/0/id").and_then(Value::as_str).context("the answer has no task")?;
     Ok((home, task.to_owned()))
 }
 
@@ -69,7 +69,7 @@ fn only(sessions: &Path) -> Result<PathBuf> {
     Ok(folders.next().context("there is no session")??.path())
 }
 
-/// Another id: the last digits are a number.
+/// Another id, with a number as its last digits.
 fn named(session: &Path, n: usize) -> Result<PathBuf> {
     let name = session.file_name().and_then(|name| name.to_str()).context("a session without a name")?;
     let digits = format!("{n:06x}");

@@ -1,5 +1,5 @@
-//! What grows with a session and with a home, and how fast: turns, lists of sessions, results of background work, agents
-//! that have ended, and searching; then isolated workers in a large repository, and many who watch one session.
+//! What grows with a session or a home, and how fast: turns, lists of sessions, background results, ended agents and
+//! searches; then isolated workers in a large repository, and many watchers of one session.
 
 mod ended;
 mod lists;
@@ -20,7 +20,7 @@ use super::{BenchFolder, checkouts, watchers};
 use crate::measure::{RunFigures, measure};
 use crate::run;
 
-/// Measures and prints, one table for each part.
+/// Measures and prints a table for each part.
 pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     let stage = GrowthBench::new(ground)?;
     turns::bench(&stage)?;
@@ -32,11 +32,10 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
     watchers::bench(ground)
 }
 
-/// A place in memory, where a machine has it.
+/// A folder in memory, if the machine has one.
 const MEMORY: &str = "/dev/shm";
 
-/// The ground, with homes that are in memory where that is to be had: a disk that others use too would hide what Bosun
-/// takes.
+/// The bench folder, with homes in memory if possible: a shared disk would hide Bosun's own costs.
 struct GrowthBench<'a> {
     ground: &'a BenchFolder,
     homes: PathBuf,
@@ -68,7 +67,7 @@ impl Drop for GrowthBench<'_> {
     }
 }
 
-/// A home of its own for one part, with these settings.
+/// Creates a home for one part, with these settings.
 fn home(stage: &GrowthBench<'_>, name: &str, config: &str) -> Result<PathBuf> {
     let home = stage.homes.join(name);
     fs::create_dir_all(&home).context("cannot make a home")?;
@@ -77,20 +76,20 @@ fn home(stage: &GrowthBench<'_>, name: &str, config: &str) -> Result<PathBuf> {
     Ok(home)
 }
 
-/// Writes a script and gives the model that plays it.
+/// Writes a script and returns the model that plays it.
 fn script(stage: &GrowthBench<'_>, name: &str, text: &str) -> Result<String> {
     fs::write(stage.folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
     Ok(format!("script/{name}"))
 }
 
-/// What a prompt that a script answers takes.
+/// Measures a prompt answered by a script.
 fn prompt(stage: &GrowthBench<'_>, home: &Path, model: &str, runs: usize) -> Result<RunFigures> {
     let folder = stage.folder();
     let command = [&stage.binary, "-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", model];
     measure(&command, home, &[], runs)
 }
 
-/// What the same prints as JSON.
+/// Runs the same prompt and returns its JSON output.
 fn answer(stage: &GrowthBench<'_>, home: &Path, model: &str) -> Result<Value> {
     let folder = stage.folder();
     let mut command = Command::new(&stage.binary);
@@ -99,7 +98,7 @@ fn answer(stage: &GrowthBench<'_>, home: &Path, model: &str) -> Result<Value> {
     serde_json::from_str(&text).context("the answer is not JSON")
 }
 
-/// How a cost grows from `few` things to `many`: 1 is in proportion, 2 with the square.
+/// How a cost grows from `few` to `many`: 1 is linear, 2 is quadratic.
 fn exponent(few: (usize, f64), many: (usize, f64)) -> f64 {
     (many.1 / few.1).ln() / (many.0 as f64 / few.0 as f64).ln()
 }

@@ -1,4 +1,4 @@
-//! Results of background work: agents that end one after the other while the root has nothing else to do.
+//! Background results: agents that end one after the other while the root is idle.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{GrowthBench, answer, home, script};
 
-/// How many agents the root starts.
+/// Numbers of agents that the root starts.
 const AGENTS: [usize; 2] = [100, 400];
 
 /// One at a time, so that no two end together.
@@ -15,22 +15,22 @@ const CONFIG: &str = "[limits]\nlive = 1\ntotal = 4096\n";
 /// Measures and prints.
 pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
     println!("Background agents that end one after the other:\n");
-    println!("| agents | turns of all | input tokens of all |");
+    println!("| agents | total turns | total input tokens |");
     println!("|---:|---:|---:|");
     for agents in AGENTS {
         let home = home(stage, &format!("results-{agents}"), CONFIG)?;
         let model = script(stage, &format!("results-{agents}.yaml"), &text(agents, "20ms"))?;
         let answer = answer(stage, &home, &model)?;
         let number = |pointer: &str| answer.pointer(pointer).and_then(serde_json::Value::as_u64);
-        let turns = number("/turns").context("the answer does not tell its turns")?;
-        let input = number("/usage/input").context("the answer does not tell its tokens")?;
+        let turns = number("/turns").context("the answer has no turns")?;
+        let input = number("/usage/input").context("the answer has no tokens")?;
         println!("| {agents} | {turns} | {input} |");
     }
     println!();
     Ok(())
 }
 
-/// A root that starts so many agents in the background, each of which answers after a while.
+/// A root that starts this many agents in the background, each of which answers after a while.
 fn text(agents: usize, after: &str) -> String {
     let mut text = format!(
         "version: 1\n\

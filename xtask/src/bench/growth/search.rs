@@ -1,4 +1,4 @@
-//! Searching: the `grep` tool through a folder of many files, against programs that do nothing else.
+//! Searches: the `grep` tool in a folder of many files, compared with other search programs.
 
 use std::fs;
 use std::path::Path;
@@ -9,17 +9,17 @@ use anyhow::{Context, Result};
 use super::{GrowthBench, home, prompt, script};
 use crate::measure::{RunFigures, measure};
 
-/// Folders of the tree, and files in each.
+/// Number of folders in the tree, and of files in each.
 const FOLDERS: usize = 200;
 const FILES: usize = 100;
 
 /// Lines of a file.
 const LINES: usize = 120;
 
-/// What is looked for: it is in one file of a hundred.
+/// The pattern, which is in one file of a hundred.
 const PATTERN: &str = "needle_[0-9]+";
 
-/// How often each is run.
+/// Number of runs of each.
 const RUNS: usize = 5;
 
 /// Measures and prints.
@@ -56,7 +56,7 @@ fn row(what: &str, RunFigures { wall, cpu, .. }: RunFigures) {
     println!("| {what} | {:.1} ms | {:.1} ms |", millis(wall), millis(cpu));
 }
 
-/// Makes the tree.
+/// Creates the tree.
 fn plant(tree: &Path) -> Result<()> {
     let line = "    let value = compute(&input, offset + index)?; // an ordinary line of an ordinary program\n";
     let plain = line.repeat(LINES);

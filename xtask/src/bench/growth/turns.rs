@@ -1,11 +1,11 @@
-//! Turns: one session of so many, each with one cheap call. The scripted model looks only at the number of the turn, and
-//! nothing is compacted, so that the conversation has two messages for every turn.
+//! Turns: sessions of many turns, each with one cheap call. The scripted model looks only at the turn number, and
+//! nothing is compacted, so the conversation has two messages per turn.
 
 use anyhow::Result;
 
 use super::{GrowthBench, exponent, home, prompt, script};
 
-/// Turns of the sessions.
+/// Numbers of turns per session.
 const TURNS: [usize; 3] = [1_000, 10_000, 40_000];
 
 /// Measures and prints.

@@ -1,4 +1,4 @@
-//! What agents say and call: a frame for each block.
+//! Agents' messages and calls: a frame for each block.
 
 use hooks::tool_names;
 use protocol::{ContentBlock, HookDialect, StopReason, Usage};
@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use super::{frame_id, usage};
 
-/// Who speaks.
+/// The agent that a frame comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::claude) struct FrameSource {
-    /// The call that started it; nothing for the session's own agent.
+    /// The call that started it; none for the root.
     pub(in crate::claude) parent: Option<String>,
-    /// What sort of agent it is.
+    /// The agent type.
     pub(in crate::claude) agent: String,
-    /// What it is for.
+    /// The description of its task.
     pub(in crate::claude) description: String,
 }
 
 impl FrameSource {
-    /// Adds to a frame who speaks.
+    /// Adds the source to a frame.
     pub(in crate::claude) fn annotate(&self, frame: &mut Value) {
         frame["parent_tool_use_id"] = json!(self.parent);
         if self.parent.is_some() {
@@ -29,7 +29,7 @@ impl FrameSource {
     }
 }
 
-/// A message's head, as the provider's API writes it.
+/// A message without content, in the format of the provider's API.
 pub(in crate::claude) fn message(id: &str, model: &str, used: Usage) -> Value {
     json!({
         "id": id, "type": "message", "role": "assistant", "model": model, "content": [],
@@ -43,17 +43,17 @@ pub(in crate::claude) fn assistant(
     (seq, index): (u64, u16),
     mut message: Value,
     block: Value,
-    speaker: &FrameSource,
+    source: &FrameSource,
 ) -> Value {
     message["content"] = json!([block]);
     let mut frame = json!({
         "type": "assistant", "message": message, "session_id": session, "uuid": frame_id(session, seq, index),
     });
-    speaker.annotate(&mut frame);
+    source.annotate(&mut frame);
     frame
 }
 
-/// A block as the provider's API writes it; nothing for what only its provider can read.
+/// A block in the format of the provider's API; `None` for opaque blocks, which only their provider can read.
 pub(in crate::claude) fn block(block: &ContentBlock) -> Option<Value> {
     match block {
         ContentBlock::Text { text } => Some(json!({ "type": "text", "text": text })),
@@ -66,7 +66,7 @@ pub(in crate::claude) fn block(block: &ContentBlock) -> Option<Value> {
     }
 }
 
-/// A call in the family's words. Arguments that are no object are passed on as text.
+/// A call in the Claude SDK's terms. Arguments that are not an object are passed on as text.
 pub(in crate::claude) fn client_tool_call(tool: &str, input: &str) -> (String, Value) {
     let input = match serde_json::from_str(input) {
         Ok(Value::Object(input)) if tool == "ask_user" => question(&input),
@@ -77,7 +77,7 @@ pub(in crate::claude) fn client_tool_call(tool: &str, input: &str) -> (String, V
     (tool_names::dialect_tool_name(tool, HookDialect::Snake).to_owned(), input)
 }
 
-/// A question to the user, in the family's form.
+/// A question to the user, in the Claude SDK's format.
 fn question(input: &serde_json::Map<String, Value>) -> Value {
     let text = input.get("question").and_then(Value::as_str).unwrap_or_default();
     let choices = input.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -85,14 +85,14 @@ fn question(input: &serde_json::Map<String, Value>) -> Value {
     questions(text, &choices)
 }
 
-/// One question with its choices, as the family asks it.
+/// One question with its choices, in the Claude SDK's format.
 pub(in crate::claude) fn questions(question: &str, choices: &[&str]) -> Value {
     let options: Vec<Value> = choices.iter().map(|label| json!({ "label": label, "description": "" })).collect();
     json!({ "questions": [{ "question": question, "header": "Question", "options": options, "multiSelect": false }] })
 }
 
-/// Why a model stopped, in the words of the provider's API.
-pub(in crate::claude) fn stop(reason: StopReason) -> &'static str {
+/// The stop reason, in the terms of the provider's API.
+pub(in crate::claude) fn stop_reason(reason: StopReason) -> &'static str {
     match reason {
         StopReason::End => "end_turn",
         StopReason::Calls => "tool_use",

@@ -1,4 +1,4 @@
-//! Frames that the client gets.
+//! Frames sent to the client.
 
 mod assistant;
 mod results;
@@ -10,23 +10,23 @@ use protocol::Usage;
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 
-pub(super) use assistant::{FrameSource, assistant, block, client_tool_call, message, questions, stop};
+pub(super) use assistant::{FrameSource, assistant, block, client_tool_call, message, questions, stop_reason};
 pub(super) use results::{TurnResult, TurnStats, result_frame};
 pub(super) use session_info::{INIT_TOOLS, SessionInfo, init_frame, initialize_response};
 pub(super) use stream::MessageStream;
 pub(super) use user::{interrupted, replayed, tool_result};
 
-/// The version of the family's program that this adapter stands in for: clients look at it.
+/// The version of Claude Code that this adapter stands in for: clients check it.
 pub(super) const VERSION: &str = "2.1.325";
 
-/// The id of a frame that an event leads to: the same for whoever reads the event.
+/// The id of an event's frame: the same for every client.
 pub(super) fn frame_id(session: Uuid, seq: u64, index: u16) -> Uuid {
     // The last 62 bits of a UUID are free, and a log has fewer than 2^46 events.
-    let place = (u128::from(seq) << 16) | u128::from(index);
-    Builder::from_custom_bytes((session.as_u128() ^ place).to_be_bytes()).into_uuid()
+    let position = (u128::from(seq) << 16) | u128::from(index);
+    Builder::from_custom_bytes((session.as_u128() ^ position).to_be_bytes()).into_uuid()
 }
 
-/// What a model used, in the words of the provider's API.
+/// Usage, in the format of the provider's API.
 pub(super) fn usage(usage: Usage) -> Value {
     json!({
         "input_tokens": usage.input,

@@ -1,4 +1,4 @@
-//! How a turn ended, with what it used and what the session used so far.
+//! The result of a turn, with its usage and the session's usage so far.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use super::usage;
 pub(in crate::claude) enum TurnResult {
     /// With an answer.
     Answered(String),
-    /// With an answer of the form that was asked for.
+    /// With an answer that matches the requested schema.
     Structured(Value),
     /// A model did not answer.
     ModelFailed(String),
-    /// It reached the most turns there may be.
+    /// It reached the maximum number of turns.
     MaxTurns(String),
-    /// It has spent what there was to spend.
+    /// It has used up the budget.
     MaxBudget(String),
-    /// The answer is not of the form that was asked for.
+    /// The answer does not match the requested schema.
     Unstructured(String),
-    /// The user broke it off.
+    /// The user interrupted it.
     Interrupted,
-    /// A hook, or the session itself, stopped it before it began.
+    /// A hook or the session stopped it before it began.
     Refused(String),
-    /// Something else went wrong.
+    /// It failed for another reason.
     Failed(String),
 }
 
 impl TurnResult {
-    /// How an activation of the session's own agent ended.
+    /// Converts the outcome of a root activation.
     pub(in crate::claude) fn from_outcome(outcome: &TaskOutcome, text: &str, has_schema: bool) -> TurnResult {
         match outcome {
             TaskOutcome::Completed => TurnResult::Answered(text.to_owned()),
@@ -43,19 +43,19 @@ impl TurnResult {
             TaskOutcome::Failed { message, .. } => TurnResult::Failed(message.clone()),
             TaskOutcome::Cancelled { .. } => TurnResult::Interrupted,
             TaskOutcome::TimedOut { limit: LimitKind::Turns } => {
-                TurnResult::MaxTurns("the turn took as many model calls as --max-turns allows".into())
+                TurnResult::MaxTurns("the turn reached the limit of --max-turns".into())
             }
             TaskOutcome::TimedOut { limit: LimitKind::Time } => {
-                TurnResult::Failed("the time of the run is over".into())
+                TurnResult::Failed("the run reached its time limit".into())
             }
             TaskOutcome::BudgetExhausted => {
-                TurnResult::MaxBudget("the session has spent what --max-budget-usd allows".into())
+                TurnResult::MaxBudget("the session reached the limit of --max-budget-usd".into())
             }
-            TaskOutcome::Lost => TurnResult::Failed("nobody knows how the turn ended".into()),
+            TaskOutcome::Lost => TurnResult::Failed("the outcome of the turn is unknown".into()),
         }
     }
 
-    /// Whether the process that ends with it ended badly.
+    /// Whether the process exits with a failure after it.
     pub(in crate::claude) fn is_failure(&self) -> bool {
         match self {
             TurnResult::Answered(_) | TurnResult::Structured(_) | TurnResult::Interrupted | TurnResult::Refused(_) => {
@@ -71,7 +71,7 @@ impl TurnResult {
 
     fn subtype(&self) -> &'static str {
         match self {
-            // A failure of the model counts as an answer that says so.
+            // A failure of the model is reported as an answer.
             TurnResult::Answered(_)
             | TurnResult::Structured(_)
             | TurnResult::ModelFailed(_)
@@ -110,61 +110,61 @@ impl TurnResult {
     }
 }
 
-/// What a turn took.
+/// Statistics of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::claude) struct TurnStats {
-    /// From its beginning to its end, in milliseconds.
+    /// Its duration in milliseconds.
     pub(in crate::claude) millis: u64,
-    /// How much of that models took.
+    /// The part of it that model requests took.
     pub(in crate::claude) model_millis: u64,
-    /// How many answers of a model it took.
+    /// The number of model answers.
     pub(in crate::claude) turns: u64,
-    /// What they used.
+    /// Their usage.
     pub(in crate::claude) usage: Usage,
-    /// Why the last of them stopped.
+    /// The stop reason of the last one.
     pub(in crate::claude) stop: Option<&'static str>,
-    /// What each model used since the adapter was opened.
+    /// The usage of each model since the adapter started.
     pub(in crate::claude) models: BTreeMap<String, (Usage, Cost)>,
-    /// Calls that were not permitted.
+    /// Denied calls.
     pub(in crate::claude) denials: Vec<Value>,
     /// Whether a tool was running when it ended.
-    pub(in crate::claude) in_tools: bool,
-    /// Whether a background task's end began it, and not the user.
+    pub(in crate::claude) ended_in_tools: bool,
+    /// Whether the end of a background task started it, and not the user.
     pub(in crate::claude) is_wake_up: bool,
 }
 
 /// The frame that ends a turn.
-pub(in crate::claude) fn result_frame(session: Uuid, ending: TurnResult, figures: TurnStats) -> Value {
-    let spent = figures.models.values().fold(0_u64, |sum, (_, cost)| sum.saturating_add(cost.micros));
+pub(in crate::claude) fn result_frame(session: Uuid, result: TurnResult, stats: TurnStats) -> Value {
+    let spent = stats.models.values().fold(0_u64, |sum, (_, cost)| sum.saturating_add(cost.micros));
     let models: serde_json::Map<String, Value> =
-        figures.models.iter().map(|(name, (used, cost))| (name.clone(), model_usage(*used, *cost))).collect();
-    let is_error = ending.is_failure() || ending == TurnResult::Interrupted;
+        stats.models.iter().map(|(name, (used, cost))| (name.clone(), model_usage(*used, *cost))).collect();
+    let is_error = result.is_failure() || result == TurnResult::Interrupted;
     let mut frame = json!({
         "type": "result",
-        "subtype": ending.subtype(),
+        "subtype": result.subtype(),
         "is_error": is_error,
         "api_error_status": null,
-        "duration_ms": figures.millis,
-        "duration_api_ms": figures.model_millis,
-        "num_turns": figures.turns,
-        "stop_reason": figures.stop,
+        "duration_ms": stats.millis,
+        "duration_api_ms": stats.model_millis,
+        "num_turns": stats.turns,
+        "stop_reason": stats.stop,
         "session_id": session,
         "total_cost_usd": usd(spent),
-        "usage": usage(figures.usage),
+        "usage": usage(stats.usage),
         "modelUsage": models,
-        "permission_denials": figures.denials,
-        "terminal_reason": ending.terminal_reason(figures.in_tools),
+        "permission_denials": stats.denials,
+        "terminal_reason": result.terminal_reason(stats.ended_in_tools),
         "fast_mode_state": "off",
         "uuid": Uuid::now_v7(),
     });
-    if figures.is_wake_up {
+    if stats.is_wake_up {
         frame["origin"] = json!({ "kind": "task-notification" });
     }
-    if let TurnResult::Structured(answer) = &ending {
+    if let TurnResult::Structured(answer) = &result {
         frame["structured_output"] = answer.clone();
     }
-    let (key, words) = ending.message();
-    frame[key] = words;
+    let (key, value) = result.message();
+    frame[key] = value;
     frame
 }
 
@@ -181,7 +181,7 @@ fn model_usage(used: Usage, cost: Cost) -> Value {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "money that has been spent is far below 2^53 millionths")]
+#[expect(clippy::cast_precision_loss, reason = "costs are far below 2^53 millionths")]
 fn usd(micros: u64) -> f64 {
     micros as f64 / 1e6
 }

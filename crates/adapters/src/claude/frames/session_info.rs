@@ -1,4 +1,4 @@
-//! What the client is told of the session: the answer to its first request, and the head of every turn.
+//! Session information for the client: the response to `initialize`, and the `init` frame of every turn.
 
 use protocol::api::{AgentView, SlashKind, SlashView};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::VERSION;
 use crate::claude::mode::ClaudePermissionMode;
 
-/// The tools that every session has, as the family names them. The one that starts agents goes by its older name here.
+/// The tools of every session, by their Claude names. The one that starts agents has its older name here.
 pub(in crate::claude) const INIT_TOOLS: [&str; 22] = [
     "Task",
     "Bash",
@@ -33,7 +33,7 @@ pub(in crate::claude) const INIT_TOOLS: [&str; 22] = [
     "apply_patch",
 ];
 
-/// What is known of a session at the beginning of a turn.
+/// Information about a session at the start of a turn.
 #[derive(Debug, Clone, Default)]
 pub(in crate::claude) struct SessionInfo {
     pub(in crate::claude) cwd: String,
@@ -43,34 +43,34 @@ pub(in crate::claude) struct SessionInfo {
     pub(in crate::claude) servers: Vec<Value>,
     pub(in crate::claude) commands: Vec<SlashView>,
     pub(in crate::claude) agents: Vec<AgentView>,
-    /// Whether another process runs the session, with what its own client brought along.
+    /// Whether another process runs the session, with the extensions of its own client.
     pub(in crate::claude) is_attached: bool,
 }
 
 impl SessionInfo {
-    /// The commands that a client can use: some are only of use at a terminal.
+    /// The commands that a client can use; some work only in a terminal.
     fn offered(&self) -> impl Iterator<Item = &SlashView> {
         self.commands.iter().filter(|command| command.kind != SlashKind::Screen)
     }
 }
 
-/// The head of a turn.
-pub(in crate::claude) fn init_frame(session: Uuid, known: &SessionInfo) -> Value {
+/// The `init` frame, which starts every turn.
+pub(in crate::claude) fn init_frame(session: Uuid, info: &SessionInfo) -> Value {
     let names = |kind: fn(&SlashView) -> bool| -> Vec<&str> {
-        known.offered().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
+        info.offered().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
     };
-    let agents: Vec<&str> = known.agents.iter().map(|agent| agent.name.as_str()).collect();
+    let agents: Vec<&str> = info.agents.iter().map(|agent| agent.name.as_str()).collect();
     let server = |server: &Value| json!({ "name": server["name"], "status": server["status"] });
-    let servers: Vec<Value> = known.servers.iter().map(server).collect();
+    let servers: Vec<Value> = info.servers.iter().map(server).collect();
     super::system(
         session,
         "init",
         json!({
-            "cwd": known.cwd,
-            "tools": known.tools,
+            "cwd": info.cwd,
+            "tools": info.tools,
             "mcp_servers": servers,
-            "model": known.model,
-            "permissionMode": known.mode.as_str(),
+            "model": info.model,
+            "permissionMode": info.mode.as_str(),
             "slash_commands": names(|_| true),
             "apiKeySource": "none",
             "claude_code_version": VERSION,
@@ -83,22 +83,22 @@ pub(in crate::claude) fn init_frame(session: Uuid, known: &SessionInfo) -> Value
     )
 }
 
-/// The answer to the client's first request.
-pub(in crate::claude) fn initialize_response(known: &SessionInfo) -> Value {
-    let commands: Vec<Value> = known.offered().map(command).collect();
-    let agents: Vec<Value> = known.agents.iter().map(agent).collect();
+/// The response to the client's `initialize` request.
+pub(in crate::claude) fn initialize_response(info: &SessionInfo) -> Value {
+    let commands: Vec<Value> = info.offered().map(command).collect();
+    let agents: Vec<Value> = info.agents.iter().map(agent).collect();
     json!({
         "commands": commands,
         "agents": agents,
         "output_style": "default",
         "available_output_styles": ["default"],
         "models": [{
-            "value": "default", "displayName": known.model, "description": "The model that Bosun is configured with",
+            "value": "default", "displayName": info.model, "description": "The model that Bosun is configured with",
         }],
         "account": {},
         "pid": std::process::id(),
         "claude_code_version": VERSION,
-        "hooks_applied": !known.is_attached,
+        "hooks_applied": !info.is_attached,
         "hook_on_failure_supported": true,
         "fast_mode_state": "off",
     })

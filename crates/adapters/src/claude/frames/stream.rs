@@ -1,4 +1,4 @@
-//! Words as they come: the events of the provider's API, made from streamed text.
+//! Streamed text as streaming events of the provider's API.
 
 use protocol::Usage;
 use serde_json::{Value, json};
@@ -12,21 +12,21 @@ use super::assistant::message;
 pub(in crate::claude) struct MessageStream {
     session: Uuid,
     speaker: FrameSource,
-    /// The words so far; nothing when no block of words is open.
+    /// The text so far; none when no text block is open.
     text: Option<String>,
-    /// How many blocks there were.
+    /// The number of blocks so far.
     blocks: u64,
 }
 
 impl MessageStream {
-    /// A message that begins, with its first event.
+    /// Starts a message; also returns its first event.
     pub(in crate::claude) fn new(session: Uuid, id: &str, model: &str, speaker: FrameSource) -> (MessageStream, Value) {
         let stream = MessageStream { session, speaker, text: None, blocks: 0 };
-        let begun = stream.event(json!({ "type": "message_start", "message": message(id, model, Usage::default()) }));
-        (stream, begun)
+        let start = stream.event(json!({ "type": "message_start", "message": message(id, model, Usage::default()) }));
+        (stream, start)
     }
 
-    /// More words.
+    /// Adds text.
     pub(in crate::claude) fn push_text(&mut self, text: &str) -> Vec<Value> {
         let mut events = Vec::new();
         if self.text.is_none() {
@@ -38,7 +38,7 @@ impl MessageStream {
         events
     }
 
-    /// The words of the whole message are known: what was missed of them comes now, and the block is closed.
+    /// Completes the text, adding what was not streamed, and closes the block.
     pub(in crate::claude) fn finish_text(&mut self, whole: &str) -> Vec<Value> {
         let missed = match &self.text {
             Some(text) => whole.strip_prefix(text.as_str()).unwrap_or_default().to_owned(),
@@ -51,7 +51,7 @@ impl MessageStream {
         events
     }
 
-    /// A block that comes whole.
+    /// Adds a complete block.
     pub(in crate::claude) fn block(&mut self, block: &Value) -> Vec<Value> {
         let (empty, delta) = match block["type"].as_str() {
             Some("thinking") => (
@@ -69,7 +69,7 @@ impl MessageStream {
         vec![start, delta, self.stop()]
     }
 
-    /// The message is over.
+    /// Ends the message.
     pub(in crate::claude) fn end(mut self, stop_reason: Option<&str>, usage: Value) -> Vec<Value> {
         let mut events = self.finish_text("");
         events.push(self.event(json!({

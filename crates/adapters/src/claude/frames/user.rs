@@ -1,4 +1,4 @@
-//! What tools answered, and what was said in the user's name.
+//! Tool results and user messages.
 
 use protocol::{CallId, ToolResult, ToolResultStatus};
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use uuid::Uuid;
 
 use super::{FrameSource, frame_id};
 
-/// A tool's answer.
+/// A tool's result.
 pub(in crate::claude) fn tool_result(
     session: Uuid,
     seq: u64,
     call: &CallId,
     answer: &ToolResult,
-    speaker: &FrameSource,
+    source: &FrameSource,
 ) -> Value {
     let is_error = !matches!(answer.status, ToolResultStatus::Done);
     let mut block = json!({ "type": "tool_result", "tool_use_id": call, "content": answer.text });
@@ -23,14 +23,14 @@ pub(in crate::claude) fn tool_result(
         "type": "user", "message": { "role": "user", "content": [block] }, "session_id": session,
         "uuid": frame_id(session, seq, 0),
     });
-    speaker.annotate(&mut frame);
-    if speaker.parent.is_none() {
+    source.annotate(&mut frame);
+    if source.parent.is_none() {
         frame["tool_use_result"] = if is_error { json!(format!("Error: {}", answer.text)) } else { json!(answer.text) };
     }
     frame
 }
 
-/// Says that the user broke the turn off.
+/// Reports that the user interrupted the turn.
 pub(in crate::claude) fn interrupted(session: Uuid) -> Value {
     json!({
         "type": "user", "parent_tool_use_id": null, "session_id": session, "uuid": Uuid::now_v7(), "isSynthetic": true,
@@ -38,7 +38,7 @@ pub(in crate::claude) fn interrupted(session: Uuid) -> Value {
     })
 }
 
-/// A message of the client's, as it was taken.
+/// A message of the client, replayed to it.
 pub(in crate::claude) fn replayed(session: Uuid, mut frame: Value) -> Value {
     frame["session_id"] = json!(session);
     frame["isReplay"] = json!(true);

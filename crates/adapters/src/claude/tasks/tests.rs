@@ -41,7 +41,7 @@ fn begun(mode: TaskMode) -> (TaskReporter, Vec<Value>) {
         envelope(CHILD, 2, prompt),
         envelope(CHILD, 3, Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) }),
     ];
-    let frames = events.iter().flat_map(|envelope| tasks.follow(envelope)).collect();
+    let frames = events.iter().flat_map(|envelope| tasks.apply_event(envelope)).collect();
     (tasks, frames)
 }
 
@@ -60,7 +60,7 @@ fn an_agent_is_started_makes_progress_and_is_over() {
     let started = &frames[0];
     assert_eq!((&started["prompt"], &started["task_type"]), (&json!("count to ten"), &json!("local_agent")));
     assert_eq!((&started["tool_use_id"], &started["subagent_type"]), (&json!("c1"), &json!("worker")));
-    assert_eq!(tasks.agents(), 1);
+    assert_eq!(tasks.active_agents(), 1);
     let call = ToolCallRequest { id: CallId("t".into()), tool: "view".into(), input: "{}".into() };
     let answered = Event::TurnAnswered {
         turn: Turn(1),
@@ -70,16 +70,16 @@ fn an_agent_is_started_makes_progress_and_is_over() {
         cost: Cost::ZERO,
         model: "m".into(),
     };
-    let frames = tasks.follow(&envelope(CHILD, 1002, answered));
+    let frames = tasks.apply_event(&envelope(CHILD, 1002, answered));
     assert_eq!(frames[0]["usage"], json!({ "total_tokens": 7, "tool_uses": 1, "duration_ms": 1000 }));
     assert_eq!(frames[0]["last_tool_name"], "their view");
-    let frames = tasks.follow(&ended(2000, TaskOutcome::Completed));
+    let frames = tasks.apply_event(&ended(2000, TaskOutcome::Completed));
     assert_eq!(subtypes(&frames), ["task_updated", "task_notification"]);
     assert_eq!(frames[0]["patch"], json!({ "status": "completed", "end_time": 2000 }));
     assert_eq!((&frames[1]["status"], &frames[1]["summary"]), (&json!("completed"), &json!("ten")));
-    assert_eq!(tasks.agents(), 0);
+    assert_eq!(tasks.active_agents(), 0);
     let finished = Event::TaskFinished { outcome: TaskOutcome::Completed };
-    assert_eq!(tasks.follow(&envelope(CHILD, 2001, finished)), Vec::<Value>::new());
+    assert_eq!(tasks.apply_event(&envelope(CHILD, 2001, finished)), Vec::<Value>::new());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_is_in_the_background_is_told_whenever_it_changes() {
     assert_eq!(frames[1]["tasks"][0]["task_id"], id(CHILD).to_string());
     assert_eq!(subtypes(&tasks.recap()), ["task_started", "background_tasks_changed"]);
     let stopped = TaskOutcome::Cancelled { by: protocol::CancelBy::User };
-    let frames = tasks.follow(&ended(5, stopped));
+    let frames = tasks.apply_event(&ended(5, stopped));
     assert_eq!(subtypes(&frames), ["task_updated", "task_notification", "background_tasks_changed"]);
     assert_eq!((&frames[0]["patch"]["status"], &frames[1]["status"]), (&json!("killed"), &json!("stopped")));
     assert_eq!(frames[2]["tasks"], json!([]));
@@ -99,12 +99,12 @@ fn what_is_in_the_background_is_told_whenever_it_changes() {
 #[test]
 fn an_agent_that_is_sent_to_the_background_or_woken_again_is_told_of() {
     let (mut tasks, _) = begun(TaskMode::Sync);
-    let frames = tasks.follow(&envelope(CHILD, 4, Event::TaskPromoted));
+    let frames = tasks.apply_event(&envelope(CHILD, 4, Event::TaskPromoted));
     assert_eq!(subtypes(&frames), ["task_updated", "background_tasks_changed"]);
     assert_eq!(tasks.running(Some("c1")), [id(CHILD)]);
     assert_eq!(tasks.running(Some("c2")), []);
-    tasks.follow(&ended(5, TaskOutcome::Completed));
+    tasks.apply_event(&ended(5, TaskOutcome::Completed));
     let again = Event::ActivationStarted { activation: Activation(2), attempt: Attempt(1) };
-    let frames = tasks.follow(&envelope(CHILD, 6, again));
+    let frames = tasks.apply_event(&envelope(CHILD, 6, again));
     assert_eq!(subtypes(&frames), ["task_updated", "task_started", "background_tasks_changed"]);
 }

@@ -1,11 +1,11 @@
-//! What is known of one task.
+//! The state of one task.
 
 use protocol::{TaskMode, TaskOutcome, TaskSpec, Timestamp, Usage, clip_middle};
 
-/// Most bytes of a prompt or of last words in a frame.
+/// Maximum bytes of a prompt or final message in a frame.
 const TEXT: usize = 8 * 1024;
 
-/// What is known of one task.
+/// The state of one task.
 #[derive(Debug)]
 pub(super) struct TrackedTask {
     pub(super) spec: TaskSpec,
@@ -16,16 +16,16 @@ pub(super) struct TrackedTask {
     pub(super) since: Timestamp,
     pub(super) usage: Usage,
     pub(super) tool_uses: u64,
-    /// Its last words.
+    /// Its final message.
     pub(super) last_text: String,
 }
 
-/// How far the client was told of a task.
+/// What has been reported to the client about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReportedState {
     Unreported,
     Started,
-    Over,
+    Ended,
 }
 
 impl TrackedTask {
@@ -43,21 +43,21 @@ impl TrackedTask {
         }
     }
 
-    /// Whether it is at work in the background.
+    /// Whether it runs in the background.
     pub(super) fn is_in_background(&self) -> bool {
         self.background && self.reported == ReportedState::Started
     }
 
-    /// A message woke it: nobody waits for it this time.
+    /// Restarts the task after a message woke it. The root does not wait for it this time.
     pub(super) fn restart(&mut self, at: Timestamp) {
         self.reported = ReportedState::Started;
         self.background = true;
         self.since = at;
     }
 
-    /// The client knows that it is over. There may be very many such tasks, so their words are not kept.
+    /// Records that the end was reported. Texts are dropped, because there may be very many such tasks.
     pub(super) fn end(&mut self) {
-        self.reported = ReportedState::Over;
+        self.reported = ReportedState::Ended;
         self.prompt = None;
         self.last_text = String::new();
     }
@@ -68,13 +68,13 @@ impl TrackedTask {
     }
 }
 
-/// An outcome in the client's words.
+/// An outcome in the Claude SDK's terms.
 pub(super) struct TaskEndStatus {
-    /// As the state of a task.
+    /// The status in `task_updated`.
     pub(super) status: &'static str,
-    /// As the word of a notification.
-    pub(super) word: &'static str,
-    /// What went wrong.
+    /// The status in `task_notification`.
+    pub(super) notification_status: &'static str,
+    /// The error message.
     pub(super) error: Option<String>,
 }
 
@@ -88,11 +88,11 @@ impl TaskEndStatus {
                 ("failed", "failed", Some(outcome.as_str().replace('_', " ")))
             }
         };
-        TaskEndStatus { status, word, error }
+        TaskEndStatus { status, notification_status: word, error }
     }
 }
 
-/// A text that fits a frame.
+/// Clips a text so that it fits a frame.
 pub(super) fn clip_text(text: &str) -> String {
     clip_middle(text, TEXT)
 }

@@ -1,21 +1,21 @@
-//! What a line says.
+//! The entries of a transcript file.
 
 use protocol::{CallId, MailBody, Principal, StopReason, TaskId, Timestamp, ToolResult, ToolResultStatus, Usage};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::claude::frames::{VERSION, stop, usage};
+use crate::claude::frames::{VERSION, stop_reason, usage};
 
-/// What all lines of a file say alike.
+/// The fields that all entries of a file share.
 #[derive(Debug, Clone)]
 pub(super) struct EntryHeader {
     pub(super) session: Uuid,
     pub(super) cwd: String,
-    /// The agent whose file it is, if it is not the session's own.
+    /// The agent whose file it is; none for the root.
     pub(super) agent: Option<TaskId>,
 }
 
-/// The place of a line among others.
+/// The position of an entry in its file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EntryPosition {
     pub(super) uuid: Uuid,
@@ -24,9 +24,9 @@ pub(super) struct EntryPosition {
 }
 
 impl EntryHeader {
-    fn line(&self, spot: EntryPosition, kind: &str, message: Value) -> Value {
+    fn line(&self, position: EntryPosition, kind: &str, message: Value) -> Value {
         let mut line = json!({
-            "parentUuid": spot.parent,
+            "parentUuid": position.parent,
             "isSidechain": self.agent.is_some(),
             "userType": "external",
             "cwd": self.cwd,
@@ -34,8 +34,8 @@ impl EntryHeader {
             "version": VERSION,
             "type": kind,
             "message": message,
-            "uuid": spot.uuid,
-            "timestamp": spot.at.to_string(),
+            "uuid": position.uuid,
+            "timestamp": position.at.to_string(),
         });
         if let Some(agent) = self.agent {
             line["agentId"] = agent.to_string().into();
@@ -43,21 +43,21 @@ impl EntryHeader {
         line
     }
 
-    /// A message to the agent. What is not a person's word is marked, and not shown as a prompt.
-    pub(super) fn mail(&self, spot: EntryPosition, from: Principal, body: &MailBody) -> Value {
+    /// A message to the agent. Messages that are not from a person are marked, so that they are not shown as prompts.
+    pub(super) fn mail(&self, position: EntryPosition, from: Principal, body: &MailBody) -> Value {
         let content: Value = match body {
             MailBody::Text { text, images, .. } if images.is_empty() => text.clone().into(),
             MailBody::Text { text, images, .. } => {
-                let picture = |image: &protocol::Image| {
+                let image_block = |image: &protocol::Image| {
                     let source = json!({ "type": "base64", "media_type": image.media, "data": image.data });
                     json!({ "type": "image", "source": source })
                 };
-                let words = [json!({ "type": "text", "text": text })];
-                words.into_iter().chain(images.iter().map(picture)).collect()
+                let texts = [json!({ "type": "text", "text": text })];
+                texts.into_iter().chain(images.iter().map(image_block)).collect()
             }
             MailBody::Result { task, .. } => format!("The task {task} has ended.").into(),
         };
-        let mut line = self.line(spot, "user", json!({ "role": "user", "content": content }));
+        let mut line = self.line(position, "user", json!({ "role": "user", "content": content }));
         let is_prompt = from == Principal::User || (self.agent.is_some() && matches!(body, MailBody::Text { .. }));
         if !is_prompt {
             line["isMeta"] = true.into();
@@ -69,25 +69,25 @@ impl EntryHeader {
     }
 
     /// One block of a model's answer.
-    pub(super) fn block(&self, spot: EntryPosition, answer: &AnswerMetadata<'_>, block: &Value) -> Value {
+    pub(super) fn block(&self, position: EntryPosition, answer: &AnswerMetadata<'_>, block: &Value) -> Value {
         let message = json!({
             "id": answer.id,
             "type": "message",
             "role": "assistant",
             "model": answer.model,
             "content": [block],
-            "stop_reason": stop(answer.stop),
+            "stop_reason": stop_reason(answer.stop),
             "stop_sequence": null,
             "usage": usage(answer.usage),
         });
-        self.line(spot, "assistant", message)
+        self.line(position, "assistant", message)
     }
 
-    /// The answer to a tool call.
-    pub(super) fn answer(&self, spot: EntryPosition, call: &CallId, answer: &ToolResult) -> Value {
+    /// The result of a tool call.
+    pub(super) fn answer(&self, position: EntryPosition, call: &CallId, answer: &ToolResult) -> Value {
         let failed = answer.status != ToolResultStatus::Done;
         let block = json!({ "type": "tool_result", "tool_use_id": call, "content": answer.text, "is_error": failed });
-        let mut line = self.line(spot, "user", json!({ "role": "user", "content": [block] }));
+        let mut line = self.line(position, "user", json!({ "role": "user", "content": [block] }));
         line["toolUseResult"] = match failed {
             true => format!("Error: {}", answer.text).into(),
             false => answer.text.clone().into(),
@@ -96,7 +96,7 @@ impl EntryHeader {
     }
 }
 
-/// What the lines of one answer of a model say alike.
+/// The fields that all entries of one model answer share.
 #[derive(Debug)]
 pub(super) struct AnswerMetadata<'a> {
     pub(super) id: String,

@@ -1,23 +1,23 @@
-//! The names of lines. A line is called as the frame that a client is shown, which says which part of which event it is:
-//! so a file says how far it got.
+//! The ids of entries. An entry has the id of the corresponding frame, which encodes the event and the part of it. So a
+//! file shows how far it was written.
 
 use uuid::Uuid;
 
-/// Where a line comes from: an event, and which line of it.
+/// The source of an entry: an event, and the number of its part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EventPart {
     pub(super) seq: u64,
     pub(super) part: u16,
 }
 
-/// What is left of the last eight bytes beside the two bits that every UUID has there.
+/// The last eight bytes of a UUID without its two variant bits.
 const REST: u64 = 0x3fff_ffff_ffff_ffff;
 
 impl EventPart {
-    /// The mark that a line's name bears, if it is of this session.
-    pub(super) fn from_uuid(session: Uuid, line: Uuid) -> Option<EventPart> {
-        let (own, other) = (session.as_u64_pair(), line.as_u64_pair());
-        // The version of the UUID is not part of the name.
+    /// Decodes an entry's id, if it belongs to this session.
+    pub(super) fn from_uuid(session: Uuid, entry: Uuid) -> Option<EventPart> {
+        let (own, other) = (session.as_u64_pair(), entry.as_u64_pair());
+        // Ignore the version bits.
         let same_head = (own.0 ^ other.0) & !0xf000 == 0;
         let tail = (own.1 ^ other.1) & REST;
         same_head.then_some(EventPart { seq: tail >> 16, part: (tail & 0xffff) as u16 })

@@ -1,4 +1,4 @@
-//! One file: lines are only ever added, each once.
+//! One transcript file: entries are only appended, each once.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -11,40 +11,40 @@ use uuid::Uuid;
 
 use super::event_part::EventPart;
 
-/// Most bytes of a line that is looked at for its name.
+/// Maximum bytes of a line whose id is read.
 const LINE: u64 = 64 * 1024 * 1024;
 
-/// A file that lines are added to.
+/// A transcript file.
 #[derive(Debug)]
 pub(super) struct ClaudeTranscriptFile {
     file: File,
-    /// The last line of ours that is in it.
+    /// The last entry that Bosun wrote to it.
     last: Option<EventPart>,
 }
 
 impl ClaudeTranscriptFile {
-    /// Opens a file, or makes it. What a killed adapter wrote half is taken back.
+    /// Opens or creates a file. Removes an incomplete line left by a killed adapter.
     pub(super) fn open(path: &Path, session: Uuid) -> io::Result<ClaudeTranscriptFile> {
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-        let (last, whole) = scan(&file, session)?;
-        if file.seek(SeekFrom::End(0))? > whole {
-            file.set_len(whole)?;
+        let (last, complete) = scan(&file, session)?;
+        if file.seek(SeekFrom::End(0))? > complete {
+            file.set_len(complete)?;
         }
         Ok(ClaudeTranscriptFile { file, last })
     }
 
-    /// Adds a line, unless it is there.
-    pub(super) fn add(&mut self, mark: EventPart, line: &Value) -> io::Result<()> {
-        if self.last >= Some(mark) {
+    /// Appends an entry, unless it is there already.
+    pub(super) fn add(&mut self, part: EventPart, line: &Value) -> io::Result<()> {
+        if self.last >= Some(part) {
             return Ok(());
         }
         let mut text = line.to_string();
         text.push('\n');
         self.file.write_all(text.as_bytes())?;
-        self.last = Some(mark);
+        self.last = Some(part);
         Ok(())
     }
 }
@@ -54,24 +54,24 @@ struct EntryUuid {
     uuid: Option<Uuid>,
 }
 
-/// The last line of ours in a file, and where its last whole line ends. Others add lines too, which have no mark.
+/// Finds the last entry that Bosun wrote, and the end of the last complete line. Lines of other programs are ignored.
 fn scan(file: &File, session: Uuid) -> io::Result<(Option<EventPart>, u64)> {
     let mut reader = BufReader::new(file);
-    let (mut last, mut whole) = (None, 0);
+    let (mut last, mut complete) = (None, 0);
     let mut line = Vec::new();
     loop {
         line.clear();
         let read = reader.by_ref().take(LINE).read_until(b'\n', &mut line)? as u64;
         if line.last() != Some(&b'\n') && read < LINE {
-            return Ok((last, whole));
+            return Ok((last, complete));
         }
-        whole += read;
-        let named = serde_json::from_slice::<EntryUuid>(&line).ok().and_then(|named| named.uuid);
-        last = last.max(named.and_then(|uuid| EventPart::from_uuid(session, uuid)));
+        complete += read;
+        let uuid = serde_json::from_slice::<EntryUuid>(&line).ok().and_then(|entry| entry.uuid);
+        last = last.max(uuid.and_then(|uuid| EventPart::from_uuid(session, uuid)));
     }
 }
 
-/// Writes a small file that says what another is about, unless it is there.
+/// Writes a small metadata file, unless it exists.
 pub(super) fn write_once(path: &Path, text: &str) -> io::Result<()> {
     if path.exists() {
         return Ok(());
@@ -79,10 +79,10 @@ pub(super) fn write_once(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    let begun = path.with_extension("tmp");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&begun)?;
+    let temporary = path.with_extension("tmp");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(text.as_bytes())?;
-    fs::rename(begun, path)
+    fs::rename(temporary, path)
 }
 
 #[cfg(test)]

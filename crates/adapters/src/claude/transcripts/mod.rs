@@ -1,8 +1,8 @@
-//! Session files where the family's own functions look for them: what was said in a session, one JSON object a line, and
-//! a file of its own for every agent below it.
+//! Session files where the Claude SDK expects them: the messages of a session, one JSON object per line, and a separate
+//! file for every agent below the root.
 //!
-//! They are written from the session's log, so that a file that a killed adapter left behind is gone on with: nothing is
-//! missing, and nothing is there twice. Nobody here reads them but for that.
+//! They are derived from the session's log, so a file left by a killed adapter is continued without missing or
+//! duplicate entries. Bosun itself reads them only to continue them.
 
 mod entry;
 mod event_part;

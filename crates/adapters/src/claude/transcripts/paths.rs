@@ -1,17 +1,17 @@
-//! Where the family keeps its session files.
+//! Where the Claude SDK stores its session files.
 
 use std::path::{Path, PathBuf};
 
-/// Most letters of a folder's name before it is cut.
+/// The maximum length of a folder's name before it is cut.
 const NAME: usize = 200;
 
-/// The folder that holds those of all projects: below the one that the family's variable names, or below the user's home.
+/// The folder for all projects: below `CLAUDE_CONFIG_DIR` if it is set, or in `.claude` below the user's home.
 pub(in crate::claude) fn projects_dir(config: Option<&Path>, home: Option<&Path>) -> Option<PathBuf> {
     let config = config.filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned);
     Some(config.or_else(|| home.map(|home| home.join(".claude")))?.join("projects"))
 }
 
-/// The name of a project's folder: its path in plain letters, and a digest if that is long.
+/// The name of a project's folder: its path in plain characters, cut and with a digest if it is long.
 pub(super) fn folder_name(cwd: &str) -> String {
     let plain: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     match plain.get(..NAME) {
@@ -20,7 +20,7 @@ pub(super) fn folder_name(cwd: &str) -> String {
     }
 }
 
-/// The family's digest of a text: 31 times the sum so far, in 32 bits with a sign, and its size in base 36.
+/// Claude's digest of a text: 31 times the sum so far, in 32 bits with a sign, and its absolute value in base 36.
 fn digest(text: &str) -> String {
     let sum = text.encode_utf16().fold(0_i32, |sum, unit| sum.wrapping_mul(31).wrapping_add(i32::from(unit)));
     let mut rest = sum.unsigned_abs();

@@ -1,4 +1,4 @@
-//! The files of one session, and which event goes to which.
+//! Writes a session's events to its transcript files.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,22 +15,22 @@ use super::paths::folder_name;
 use crate::claude::frame_writer::message_id;
 use crate::claude::frames::{block, frame_id};
 
-/// The files of one session.
+/// The transcript files of one session.
 #[derive(Debug)]
 pub(in crate::claude) struct ClaudeTranscripts {
     projects: PathBuf,
     session: SessionId,
     cwd: String,
-    /// Where the file of the session itself is; decided by its first event.
+    /// The root's file, known after the first events.
     file: Option<PathBuf>,
     agents: HashMap<TaskId, ClaudeAgentTranscript>,
     mail: HashMap<MailId, (Principal, MailBody)>,
     last_seq: u64,
-    /// Whether the files cannot be written, which is said once.
+    /// Whether writing failed, which is logged once.
     broken: bool,
 }
 
-/// The talk of one agent.
+/// The transcript of one agent.
 #[derive(Debug)]
 struct ClaudeAgentTranscript {
     agent: Option<TaskId>,
@@ -41,7 +41,7 @@ struct ClaudeAgentTranscript {
 }
 
 impl ClaudeTranscripts {
-    /// The files of a session, below the folder of all projects.
+    /// Creates the transcripts of a session, below the folder for all projects.
     pub(in crate::claude) fn new(projects: PathBuf, session: SessionId) -> ClaudeTranscripts {
         ClaudeTranscripts {
             projects,
@@ -55,7 +55,7 @@ impl ClaudeTranscripts {
         }
     }
 
-    /// Writes down what happened, once. A file that cannot be written is not a reason to stop.
+    /// Writes an event, once. The session continues if a file cannot be written.
     pub(in crate::claude) fn follow(&mut self, envelope: &Envelope) {
         if self.broken || envelope.seq <= self.last_seq {
             return;
@@ -63,7 +63,7 @@ impl ClaudeTranscripts {
         self.last_seq = envelope.seq;
         if let Err(error) = self.write(envelope) {
             let file = self.file.as_deref().unwrap_or(&self.projects);
-            tracing::warn!(file = %file.display(), %error, "the session file cannot be written, and is left as it is");
+            tracing::warn!(file = %file.display(), %error, "cannot write the session file; it is no longer updated");
             self.broken = true;
         }
     }
@@ -71,32 +71,32 @@ impl ClaudeTranscripts {
     fn write(&mut self, envelope: &Envelope) -> io::Result<()> {
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::SessionOpened(terms) | Event::SessionAdopted { config: terms, .. } => {
-                self.cwd.clone_from(&terms.cwd)
-            }
+            Event::SessionOpened(config) | Event::SessionAdopted { config, .. } => self.cwd.clone_from(&config.cwd),
             Event::TaskCreated(spec) => self.create(task, spec)?,
             Event::MailAdmitted { mail, from, body, .. } => drop(self.mail.insert(*mail, (*from, body.clone()))),
             Event::MailExpired { mail } => drop(self.mail.remove(mail)),
             Event::MailDelivered { mail } => {
                 let read: Vec<_> = mail.iter().filter_map(|mail| self.mail.remove(mail)).collect();
-                let lines = read.iter().map(|(from, body)| |head: &EntryHeader, spot| head.mail(spot, *from, body));
-                self.add(envelope, (0..).zip(lines))?;
+                let entries =
+                    read.iter().map(|(from, body)| |header: &EntryHeader, position| header.mail(position, *from, body));
+                self.add(envelope, (0..).zip(entries))?;
             }
             Event::TurnAnswered { turn, content, stop, usage, model, .. } => {
-                let said = AnswerMetadata { id: message_id(task, *turn), model, stop: *stop, usage: *usage };
-                let blocks = (0_u16..).zip(content).filter_map(|(part, it)| Some((part, block(it)?)));
-                let said = &said;
-                let lines =
-                    blocks.map(|(part, it)| (part, move |head: &EntryHeader, spot| head.block(spot, said, &it)));
-                self.add(envelope, lines)?;
+                let metadata = AnswerMetadata { id: message_id(task, *turn), model, stop: *stop, usage: *usage };
+                let blocks = (0_u16..).zip(content).filter_map(|(part, content)| Some((part, block(content)?)));
+                let metadata = &metadata;
+                let entries = blocks.map(|(part, block)| {
+                    (part, move |header: &EntryHeader, position| header.block(position, metadata, &block))
+                });
+                self.add(envelope, entries)?;
             }
             Event::CallAnswered { call, answer, .. } => {
-                self.add(envelope, [(0, |head: &EntryHeader, spot| head.answer(spot, call, answer))])?;
+                self.add(envelope, [(0, |header: &EntryHeader, position| header.answer(position, call, answer))])?;
             }
-            // There may be very many agents, and only so many files that are open at once.
+            // Close the file: there may be very many agents, and the number of open files is limited.
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
-                if let Some(talk) = self.agents.get_mut(&task).filter(|talk| talk.agent.is_some()) {
-                    talk.file = None;
+                if let Some(transcript) = self.agents.get_mut(&task).filter(|transcript| transcript.agent.is_some()) {
+                    transcript.file = None;
                 }
             }
             _other => {}
@@ -104,7 +104,7 @@ impl ClaudeTranscripts {
         Ok(())
     }
 
-    /// Makes room for the talk of a new agent.
+    /// Creates the transcript of a new agent.
     fn create(&mut self, task: TaskId, spec: &TaskSpec) -> io::Result<()> {
         let session = crate::session_uuid(self.session).to_string();
         let Some(parent) = spec.parent else {
@@ -114,15 +114,15 @@ impl ClaudeTranscripts {
             return Ok(());
         };
         let Some(file) = self.file.as_ref().filter(|_| spec.kind != TaskType::Shell) else { return Ok(()) };
-        let above = self.agents.get(&parent);
-        let depth = above.map_or(1, |talk| talk.depth + 1);
+        let parent_transcript = self.agents.get(&parent);
+        let depth = parent_transcript.map_or(1, |transcript| transcript.depth + 1);
         let path = file.with_extension("").join("subagents").join(format!("agent-{task}.jsonl"));
         let mut meta = json!({ "agentType": spec.agent, "description": spec.description, "name": spec.name,
             "spawnDepth": depth });
         if let Some(call) = &spec.call {
             meta["toolUseId"] = call.to_string().into();
         }
-        if let Some(agent) = above.and_then(|talk| talk.agent) {
+        if let Some(agent) = parent_transcript.and_then(|transcript| transcript.agent) {
             meta["parentAgentId"] = agent.to_string().into();
         }
         write_once(&path.with_extension("meta.json"), &meta.to_string())?;
@@ -130,23 +130,23 @@ impl ClaudeTranscripts {
         Ok(())
     }
 
-    /// Adds lines to the file of the agent that an event is about.
+    /// Appends entries to the file of the event's agent.
     fn add<F: Fn(&EntryHeader, EntryPosition) -> Value>(
         &mut self,
         envelope: &Envelope,
         lines: impl IntoIterator<Item = (u16, F)>,
     ) -> io::Result<()> {
         let session = crate::session_uuid(self.session);
-        let Some(talk) = self.agents.get_mut(&envelope.entry.task) else { return Ok(()) };
-        let head = EntryHeader { session, cwd: self.cwd.clone(), agent: talk.agent };
+        let Some(transcript) = self.agents.get_mut(&envelope.entry.task) else { return Ok(()) };
+        let header = EntryHeader { session, cwd: self.cwd.clone(), agent: transcript.agent };
         for (part, line) in lines {
             let uuid = frame_id(session, envelope.seq, part);
-            let spot = EntryPosition { uuid, parent: talk.parent.replace(uuid), at: envelope.entry.at };
-            let page = match &mut talk.file {
-                Some(page) => page,
-                none => none.insert(ClaudeTranscriptFile::open(&talk.path, session)?),
+            let position = EntryPosition { uuid, parent: transcript.parent.replace(uuid), at: envelope.entry.at };
+            let file = match &mut transcript.file {
+                Some(file) => file,
+                none => none.insert(ClaudeTranscriptFile::open(&transcript.path, session)?),
             };
-            page.add(EventPart { seq: envelope.seq, part }, &line(&head, spot))?;
+            file.add(EventPart { seq: envelope.seq, part }, &line(&header, position))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What is asked of the client: each request has its own id, and its answer finds whoever waits for it.
+//! Requests to the client: each has its own id, which routes the response to its caller.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,68 +10,68 @@ use tokio_util::sync::CancellationToken;
 
 use super::writer::ClientWriter;
 
-const SILENT: &str = "the client has closed its side";
+const INPUT_CLOSED: &str = "the client has closed its input";
 
 type ControlResult = Result<Value, String>;
 
-/// Asks the client, and answers it.
+/// Sends requests to the client, and answers its requests.
 #[derive(Debug)]
 pub(in crate::claude) struct ControlChannel {
     writer: ClientWriter,
     next: AtomicU64,
     waiting: Mutex<HashMap<String, oneshot::Sender<ControlResult>>>,
-    /// Whether the client answers nothing any more.
+    /// Cancelled when the client no longer answers.
     closed: CancellationToken,
 }
 
 impl ControlChannel {
-    /// Speaks through this writer.
+    /// Creates a channel on a writer.
     pub(in crate::claude) fn new(writer: ClientWriter) -> ControlChannel {
         ControlChannel { writer, next: AtomicU64::new(1), waiting: Mutex::default(), closed: CancellationToken::new() }
     }
 
-    /// Where frames go.
+    /// The writer for frames.
     pub(in crate::claude) fn writer(&self) -> &ClientWriter {
         &self.writer
     }
 
-    /// Asks the client; dropping this tells it that nobody waits any more.
+    /// Sends a request and waits for the answer; dropping the future cancels the request.
     pub(in crate::claude) async fn request(&self, request: Value) -> ControlResult {
         let id = format!("bosun-{}", self.next.fetch_add(1, Ordering::Relaxed));
         let frame = json!({ "type": "control_request", "request_id": id, "request": request });
         let (sender, answer) = oneshot::channel();
         if self.is_closed() {
-            return Err(SILENT.into());
+            return Err(INPUT_CLOSED.into());
         }
         self.waiting().insert(id.clone(), sender);
-        let _ticket = PendingControlRequest { control: self, id };
-        self.writer.send_exact(&frame).await.map_err(|why| format!("the client cannot be asked: {why}"))?;
+        let _pending = PendingControlRequest { control: self, id };
+        self.writer.send_exact(&frame).await.map_err(|why| format!("cannot send a request to the client: {why}"))?;
         tokio::select! {
             answer = answer => answer.unwrap_or_else(|_| Err("the client does not answer".into())),
-            () = self.closed.cancelled() => Err(SILENT.into()),
+            () = self.closed.cancelled() => Err(INPUT_CLOSED.into()),
             () = self.writer.gone() => Err("the client is gone".into()),
         }
     }
 
-    /// The client answers nothing any more, whether it reads or not.
+    /// Records that the client no longer answers, whether it reads or not.
     pub(in crate::claude) fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Whether the client answers nothing any more.
+    /// Whether the client no longer answers.
     pub(in crate::claude) fn is_closed(&self) -> bool {
         self.closed.is_cancelled() || self.writer.is_gone()
     }
 
-    /// Takes a `control_response` of the client; one that nobody waits for is passed over.
+    /// Passes a `control_response` to the request that waits for it; ignores it if there is none.
     pub(in crate::claude) fn receive_response(&self, frame: &Value) {
         let response = &frame["response"];
         let Some(waiter) = response["request_id"].as_str().and_then(|id| self.waiting().remove(id)) else { return };
         let answer = match response["subtype"].as_str() {
             Some("success") => Ok(response.get("response").cloned().unwrap_or_else(|| json!({}))),
-            _error => Err(response["error"].as_str().unwrap_or("the client says that it failed").to_owned()),
+            _error => Err(response["error"].as_str().unwrap_or("the client reported a failure").to_owned()),
         };
-        // Whoever waited may have lost patience.
+        // Fails if the caller no longer waits.
         waiter.send(answer).ok();
     }
 
@@ -90,7 +90,7 @@ impl ControlChannel {
     }
 }
 
-/// A request that waits; what is not answered when it is dropped is cancelled.
+/// A pending request. If it has no answer when dropped, it is cancelled.
 struct PendingControlRequest<'a> {
     control: &'a ControlChannel,
     id: String,

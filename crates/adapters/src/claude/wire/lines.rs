@@ -1,28 +1,28 @@
-//! Reads lines of JSON.
+//! Reads JSON lines.
 
 use std::io;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// Most bytes of a line that a client sends: a message with ten large pictures fits.
+/// Maximum bytes of a client's line: a message with ten large images fits.
 pub(in crate::claude) const LINE_MAX: usize = 32 * 1024 * 1024;
 
-/// Why no more is read from a client.
+/// Why reading from a client ended.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::claude) enum WireError {
     /// A line is too long.
-    #[error("a line is longer than {LINE_MAX} bytes: send pictures as files, or in several messages")]
+    #[error("a line is longer than {LINE_MAX} bytes: send images as files, or in several messages")]
     TooLong,
     /// A line is not JSON.
     #[error("a line is not JSON: {0}")]
     Malformed(#[source] serde_json::Error),
-    /// The machine refused.
-    #[error("cannot read what the client says: {0}")]
+    /// The operating system refused.
+    #[error("cannot read from the client: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Lines of JSON from a client. Dropping a read loses nothing of the next.
+/// Reads JSON lines from a client. Dropping a read loses nothing of the next.
 #[derive(Debug)]
 pub(in crate::claude) struct JsonLineReader<R> {
     input: R,
@@ -30,13 +30,13 @@ pub(in crate::claude) struct JsonLineReader<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> JsonLineReader<R> {
-    /// Reads from here.
+    /// Creates a reader.
     pub(in crate::claude) fn new(input: R) -> JsonLineReader<R> {
         JsonLineReader { input, partial: Vec::new() }
     }
 
-    /// The next frame and how many bytes it had; nothing at the end. Empty lines are passed over, and what stands after
-    /// the last line break is a frame too.
+    /// Returns the next frame and its size in bytes; `None` at the end. Empty lines are skipped, and the last line
+    /// needs no line break.
     pub(in crate::claude) async fn next(&mut self) -> Result<Option<(Value, usize)>, WireError> {
         loop {
             let piece = self.input.fill_buf().await?;

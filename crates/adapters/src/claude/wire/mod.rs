@@ -1,4 +1,4 @@
-//! The wire: one JSON object a line in both directions, bounded both ways.
+//! The wire format: one JSON object per line, bounded in both directions.
 
 mod control;
 mod lines;

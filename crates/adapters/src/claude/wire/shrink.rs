@@ -3,10 +3,10 @@
 use protocol::clip_middle;
 use serde_json::Value;
 
-/// Where clipping of texts begins, and where it ends.
+/// The first and the last limit that long texts are clipped to.
 const TEXTS: (usize, usize) = (256 * 1024, 256);
 
-/// A frame as a line of at most `max` bytes; nothing if texts are not what makes it large.
+/// A frame as a line of at most `max` bytes; `None` if clipping texts is not enough.
 pub(super) fn fit_line(mut frame: Value, max: usize) -> Option<Vec<u8>> {
     let mut text_max = TEXTS.0;
     loop {

@@ -1,5 +1,4 @@
-//! Writes frames. What waits to be written is bounded in bytes: a client that does not read stops those who write to it,
-//! and nobody else.
+//! Writes frames. The queue is bounded in bytes: a client that does not read blocks only the senders of its frames.
 
 use std::sync::Arc;
 
@@ -10,35 +9,35 @@ use tokio_util::sync::CancellationToken;
 
 use super::shrink;
 
-/// Most bytes of a line: clients read no more than 1 MiB.
+/// Maximum bytes of a line: clients read at most 1 MiB.
 pub(in crate::claude) const FRAME_MAX: usize = 1_000_000;
 
-/// Most bytes that wait to be written.
+/// Maximum bytes queued for writing.
 const WAITING_MAX: usize = 8 * FRAME_MAX;
 
-/// The client does not take frames any more.
+/// The client no longer accepts frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the client is gone")]
 pub(in crate::claude) struct ClientGone;
 
-/// Why a frame was not sent as it is.
+/// Why a frame was not sent unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(in crate::claude) enum FrameSendError {
     /// It does not fit a line.
     #[error("it is larger than {FRAME_MAX} bytes")]
     TooLarge,
-    /// Nobody reads it.
+    /// The client does not read it.
     #[error(transparent)]
     Gone(#[from] ClientGone),
 }
 
-/// A line that waits, with the room that it takes.
+/// A queued line, with the capacity it occupies.
 struct QueuedLine {
     line: Vec<u8>,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// Where frames for the client go.
+/// Sends frames to the client.
 #[derive(Debug, Clone)]
 pub(in crate::claude) struct ClientWriter {
     queue: mpsc::UnboundedSender<QueuedLine>,
@@ -47,30 +46,30 @@ pub(in crate::claude) struct ClientWriter {
 }
 
 impl ClientWriter {
-    /// A writer, and what carries its frames to `output` until every writer is dropped or the client is gone.
+    /// Creates a writer, and the future that writes its frames until every writer is dropped or the client is gone.
     pub(in crate::claude) fn new<W: AsyncWrite + Unpin + Send>(
         output: W,
     ) -> (ClientWriter, impl Future<Output = ()> + Send) {
-        let (parcels, queue) = mpsc::unbounded_channel();
-        let room = Arc::new(Semaphore::new(WAITING_MAX));
+        let (sender, queue) = mpsc::unbounded_channel();
+        let capacity = Arc::new(Semaphore::new(WAITING_MAX));
         let gone = CancellationToken::new();
-        let carrying = write_queue(queue, output, gone.clone());
-        (ClientWriter { queue: parcels, capacity: room, gone }, carrying)
+        let write = write_queue(queue, output, gone.clone());
+        (ClientWriter { queue: sender, capacity, gone }, write)
     }
 
-    /// Shows the client a frame. Texts in it are clipped if it is too large.
+    /// Sends a frame. Texts in it are clipped if it is too large.
     pub(in crate::claude) async fn send(&self, frame: Value) -> Result<(), ClientGone> {
         let kind = frame.get("type").cloned();
         match shrink::fit_line(frame, FRAME_MAX) {
             Some(line) => self.enqueue(line).await,
             None => {
-                tracing::warn!(?kind, "a frame is too large for the client, and is left out");
+                tracing::warn!(?kind, "dropping a frame that is too large for the client");
                 Ok(())
             }
         }
     }
 
-    /// Sends a frame exactly as it is.
+    /// Sends a frame unchanged.
     pub(in crate::claude) async fn send_exact(&self, frame: &Value) -> Result<(), FrameSendError> {
         let line = shrink::to_line(frame);
         match line.len() <= FRAME_MAX {
@@ -79,34 +78,34 @@ impl ClientWriter {
         }
     }
 
-    /// Sends a small frame if there is room for it now.
+    /// Sends a small frame if it fits now.
     pub(in crate::claude) fn try_send(&self, frame: &Value) {
         let line = shrink::to_line(frame);
-        let room =
+        let permit =
             u32::try_from(line.len()).ok().and_then(|len| Arc::clone(&self.capacity).try_acquire_many_owned(len).ok());
-        if let Some(room) = room {
-            // A client that is gone needs no hint.
-            self.queue.send(QueuedLine { line, _room: room }).ok();
+        if let Some(permit) = permit {
+            // Fails if the client is gone.
+            self.queue.send(QueuedLine { line, _permit: permit }).ok();
         }
     }
 
-    /// Waits until the client takes no more frames.
+    /// Waits until the client no longer accepts frames.
     pub(in crate::claude) async fn gone(&self) {
         self.gone.cancelled().await;
     }
 
-    /// Whether the client takes no more frames.
+    /// Whether the client no longer accepts frames.
     pub(in crate::claude) fn is_gone(&self) -> bool {
         self.gone.is_cancelled()
     }
 
     async fn enqueue(&self, line: Vec<u8>) -> Result<(), ClientGone> {
         let size = u32::try_from(line.len()).map_err(|_| ClientGone)?;
-        let room = tokio::select! {
-            room = Arc::clone(&self.capacity).acquire_many_owned(size) => room.map_err(|_| ClientGone)?,
+        let permit = tokio::select! {
+            permit = Arc::clone(&self.capacity).acquire_many_owned(size) => permit.map_err(|_| ClientGone)?,
             () = self.gone.cancelled() => return Err(ClientGone),
         };
-        self.queue.send(QueuedLine { line, _room: room }).map_err(|_| ClientGone)
+        self.queue.send(QueuedLine { line, _permit: permit }).map_err(|_| ClientGone)
     }
 }
 
@@ -116,14 +115,14 @@ async fn write_queue<W: AsyncWrite + Unpin>(
     gone: CancellationToken,
 ) {
     let _guard = gone.drop_guard();
-    while let Some(parcel) = queue.recv().await {
+    while let Some(queued) = queue.recv().await {
         let written = async {
-            output.write_all(&parcel.line).await?;
-            // Whoever waits for several frames gets them in one write.
+            output.write_all(&queued.line).await?;
+            // Flush only when the queue is empty, so that several frames go out together.
             if queue.is_empty() { output.flush().await } else { Ok(()) }
         };
         if let Err(error) = written.await {
-            return tracing::debug!(%error, "the client does not read any more");
+            return tracing::debug!(%error, "the client no longer reads");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What clients are told of asks and of what was decided.
+//! Events about asks and decisions.
 
 use protocol::{Ask, AskDecision, AskId, AskSubject, CallId, DecidedBy, TaskId};
 use serde_json::{Value, json};
@@ -8,15 +8,15 @@ use super::event::CopilotEvent;
 use super::permission;
 
 impl EventTranslator {
-    pub(super) fn asked(&mut self, task: TaskId, ask: Ask) -> Vec<CopilotEvent> {
-        let whose = self.subagent_id(task);
-        let told = self.question(&ask);
+    pub(super) fn ask_opened(&mut self, task: TaskId, ask: Ask) -> Vec<CopilotEvent> {
+        let agent = self.subagent_id(task);
+        let event = self.ask_event(&ask);
         self.asks.insert(ask.id, ask.subject);
-        vec![told.for_agent(whose)]
+        vec![event.for_agent(agent)]
     }
 
-    /// What clients are told of an ask that waits, now or again.
-    pub(crate) fn question(&self, ask: &Ask) -> CopilotEvent {
+    /// The event about a pending ask, sent when it opens or when a client connects.
+    pub(crate) fn ask_event(&self, ask: &Ask) -> CopilotEvent {
         let request = ask.id.to_string();
         match &ask.subject {
             AskSubject::Permission { tool, input, reason, rules } => {
@@ -25,7 +25,7 @@ impl EventTranslator {
                     "permissionRequest": permission::request(&ask.call, tool, input, reason, !rules.is_empty()),
                     "agentMode": self.mode.to_string(),
                     "permissionMode": "manual",
-                    "ownerSessionId": self.called,
+                    "ownerSessionId": self.session_name,
                 });
                 CopilotEvent::persistent("permission.requested", content)
             }
@@ -55,7 +55,7 @@ impl EventTranslator {
         }
     }
 
-    pub(super) fn decided(
+    pub(super) fn ask_decided(
         &mut self,
         task: TaskId,
         ask: &AskId,
@@ -63,10 +63,10 @@ impl EventTranslator {
         decision: AskDecision,
         by: DecidedBy,
     ) -> Vec<CopilotEvent> {
-        let whose = self.subagent_id(task);
+        let agent = self.subagent_id(task);
         let request = ask.to_string();
         let Some(subject) = self.asks.remove(ask) else { return Vec::new() };
-        let told = match subject {
+        let event = match subject {
             AskSubject::Permission { .. } => {
                 let result = permission_result(decision, by);
                 let content = json!({ "requestId": request, "toolCallId": call.to_string(), "result": result });
@@ -87,13 +87,13 @@ impl EventTranslator {
                         content["approved"] = true.into();
                         content["selectedAction"] = action.as_str().into();
                     }
-                    AskDecision::Deny { message: words } => content["feedback"] = words.into(),
+                    AskDecision::Deny { message } => content["feedback"] = message.into(),
                     AskDecision::Allow { .. } | AskDecision::Reply { .. } => {}
                 }
                 CopilotEvent::transient("exit_plan_mode.completed", content)
             }
         };
-        vec![told.for_agent(whose)]
+        vec![event.for_agent(agent)]
     }
 }
 
@@ -105,8 +105,8 @@ fn permission_result(decision: AskDecision, by: DecidedBy) -> Value {
         (AskDecision::Deny { .. }, DecidedBy::Deadline) => {
             json!({ "kind": "denied-no-approval-rule-and-could-not-request-from-user" })
         }
-        (AskDecision::Deny { message: words }, DecidedBy::User) => {
-            json!({ "kind": "denied-interactively-by-user", "feedback": words })
+        (AskDecision::Deny { message }, DecidedBy::User) => {
+            json!({ "kind": "denied-interactively-by-user", "feedback": message })
         }
     }
 }

@@ -1,27 +1,27 @@
-//! One event as clients get it.
+//! One event in the SDK's format.
 
 use protocol::{SessionId, TaskId, Timestamp, Turn};
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 
-/// One event, before it has its place among the others.
+/// One event, without its id and parent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CopilotEvent {
     pub(crate) kind: &'static str,
     pub(crate) content: Value,
-    /// The agent that it is about; none for the session's own.
+    /// The agent that it is about; none for the root.
     pub(crate) agent: Option<TaskId>,
-    /// Whether it is only told, and not kept.
+    /// Whether it is only sent, and not part of the history.
     pub(crate) ephemeral: bool,
 }
 
 impl CopilotEvent {
-    /// One that is kept.
+    /// An event that is part of the history.
     pub(crate) fn persistent(kind: &'static str, content: Value) -> CopilotEvent {
         CopilotEvent { kind, content, agent: None, ephemeral: false }
     }
 
-    /// One that is only told.
+    /// An event that is only sent.
     pub(crate) fn transient(kind: &'static str, content: Value) -> CopilotEvent {
         CopilotEvent { kind, content, agent: None, ephemeral: true }
     }
@@ -30,7 +30,7 @@ impl CopilotEvent {
         CopilotEvent { agent, ..self }
     }
 
-    /// The event in its envelope.
+    /// Adds id, parent and time.
     pub(crate) fn into_envelope(self, id: Uuid, parent: Option<Uuid>, at: Timestamp) -> Value {
         let mut event = json!({
             "id": id.to_string(),
@@ -49,22 +49,22 @@ impl CopilotEvent {
     }
 }
 
-/// Most events that one entry of the log gives.
+/// Maximum number of events for one log entry.
 const PARTS: u64 = 256;
 
-/// The id of one of the events that an entry of the log gives.
+/// The id of one event of a log entry.
 pub(super) fn event_id(session: SessionId, seq: u64, part: u64) -> Uuid {
     mixed(session.uuid(), seq.wrapping_mul(PARTS) + part % PARTS)
 }
 
-/// The id of what an agent says in a turn: known while it is still being said.
+/// The id of an agent's message in a turn, known while it is still being streamed.
 pub(crate) fn message_id(task: TaskId, turn: Turn) -> String {
     mixed(task.uuid(), u64::from(turn.0)).to_string()
 }
 
-/// An id that differs from all others of its family by a number.
-fn mixed(family: Uuid, number: u64) -> Uuid {
-    Builder::from_custom_bytes((family.as_u128() ^ u128::from(number)).to_be_bytes()).into_uuid()
+/// Derives an id from a base id and a number.
+fn mixed(base: Uuid, number: u64) -> Uuid {
+    Builder::from_custom_bytes((base.as_u128() ^ u128::from(number)).to_be_bytes()).into_uuid()
 }
 
 #[cfg(test)]

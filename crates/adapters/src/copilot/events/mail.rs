@@ -1,4 +1,4 @@
-//! What clients are told of mail: messages as they join a conversation, and results that reach it.
+//! Events about mail: pending messages, and messages and results that were delivered.
 
 use protocol::{MailBody, MailDelivery, MailId, Principal, TaskId};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::EventTranslator;
 use super::event::CopilotEvent;
 use super::tasks::TrackedAgent;
 
-/// Mail that nobody has read yet.
+/// Mail that its reader has not read yet.
 #[derive(Debug)]
 pub(super) struct UnreadMail {
     from: Principal,
@@ -16,7 +16,7 @@ pub(super) struct UnreadMail {
 }
 
 impl EventTranslator {
-    pub(super) fn admitted(
+    pub(super) fn mail_admitted(
         &mut self,
         task: TaskId,
         mail: MailId,
@@ -40,17 +40,17 @@ impl EventTranslator {
         }
     }
 
-    pub(super) fn delivered(&mut self, task: TaskId, mail: MailId) -> Option<CopilotEvent> {
+    pub(super) fn mail_delivered(&mut self, task: TaskId, mail: MailId) -> Option<CopilotEvent> {
         let UnreadMail { from, delivery, body } = self.mail.remove(&mail)?;
-        let whose = self.subagent_id(task);
+        let agent = self.subagent_id(task);
         let (text, display) = match body {
             MailBody::Text { text, display, .. } => (text, display),
-            MailBody::Result { task, .. } => return self.notification(task).map(|wire| wire.for_agent(whose)),
+            MailBody::Result { task, .. } => return self.notification(task).map(|event| event.for_agent(agent)),
         };
         let is_continuation = self.continuations.remove(&mail);
-        let shown = if is_continuation { String::new() } else { display.unwrap_or_else(|| text.clone()) };
+        let visible = if is_continuation { String::new() } else { display.unwrap_or_else(|| text.clone()) };
         let mut content = json!({
-            "content": shown,
+            "content": visible,
             "transformedContent": text,
             "messageId": mail.to_string(),
             "delivery": delivery,
@@ -64,6 +64,6 @@ impl EventTranslator {
         if is_continuation {
             content["isAutopilotContinuation"] = true.into();
         }
-        Some(CopilotEvent::persistent("user.message", content).for_agent(whose))
+        Some(CopilotEvent::persistent("user.message", content).for_agent(agent))
     }
 }

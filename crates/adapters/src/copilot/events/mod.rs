@@ -1,5 +1,5 @@
-//! A session's log in the family's words. The same log gives the same events with the same ids, whoever reads it and
-//! however often: what a client missed, it can be told again.
+//! Translates a session's log into events of the Copilot SDK. The same log always gives the same events with the same
+//! ids, so a client can receive again what it missed.
 
 mod asks;
 mod event;

@@ -1,14 +1,14 @@
-//! What a call that needs permission is to the family: one of a few kinds, each with fields that its clients insist on.
+//! Permission requests in the SDK's format: a few kinds, each with fields that clients require.
 
 use protocol::CallId;
 use serde_json::{Map, Value, json};
 
 use super::turns::{arguments, client_tool_name};
 
-/// A call that needs permission, in the family's words.
+/// A permission request in the SDK's format.
 pub(super) fn request(call: &CallId, tool: &str, input: &str, reason: &str, offers_rule: bool) -> Value {
-    let written: Map<String, Value> = serde_json::from_str(input).unwrap_or_default();
-    let text = |name: &str| written.get(name).and_then(Value::as_str).unwrap_or_default();
+    let fields: Map<String, Value> = serde_json::from_str(input).unwrap_or_default();
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let mut request = match tool {
         "shell" | "until" => json!({
             "kind": "shell",

@@ -1,4 +1,4 @@
-//! What clients are told of the session itself.
+//! Events about the session itself.
 
 use protocol::{AutopilotStop, Compaction, SessionConfig, Timestamp};
 use serde_json::json;
@@ -7,33 +7,33 @@ use super::EventTranslator;
 use super::event::CopilotEvent;
 
 impl EventTranslator {
-    pub(super) fn opened(&mut self, terms: SessionConfig, at: Timestamp) -> CopilotEvent {
+    pub(super) fn session_opened(&mut self, config: SessionConfig, at: Timestamp) -> CopilotEvent {
         let content = json!({
-            "sessionId": self.called,
+            "sessionId": self.session_name,
             "version": 1,
             "producer": "bosun",
-            "copilotVersion": terms.version,
+            "copilotVersion": config.version,
             "startTime": at.to_string(),
-            "selectedModel": terms.model,
-            "context": { "cwd": terms.cwd },
+            "selectedModel": config.model,
+            "context": { "cwd": config.cwd },
         });
-        self.model = terms.model;
+        self.model = config.model;
         CopilotEvent::persistent("session.start", content)
     }
 
-    pub(super) fn adopted(&mut self, terms: SessionConfig, at: Timestamp, seq: u64) -> CopilotEvent {
+    pub(super) fn session_adopted(&mut self, config: SessionConfig, at: Timestamp, seq: u64) -> CopilotEvent {
         let content = json!({
             "resumeTime": at.to_string(),
             "eventCount": seq,
-            "selectedModel": terms.model,
-            "context": { "cwd": terms.cwd },
+            "selectedModel": config.model,
+            "context": { "cwd": config.cwd },
         });
-        self.model = terms.model;
+        self.model = config.model;
         CopilotEvent::persistent("session.resume", content)
     }
 }
 
-/// That the session does not go on by itself any more.
+/// The events for the end of autopilot.
 pub(super) fn autopilot_stopped(why: &AutopilotStop) -> Vec<CopilotEvent> {
     let reason = match why {
         AutopilotStop::Complete { .. } => "task_complete",

@@ -1,4 +1,4 @@
-//! What clients are told of agents and commands: their start, their end, and what reaches the session of it.
+//! Events about agents and commands: their start, their end, and the delivery of their results.
 
 use protocol::{TaskId, TaskMode, TaskOutcome, TaskSpec, TaskType, Timestamp, Turn, Usage};
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use super::EventTranslator;
 use super::event::CopilotEvent;
 use super::translator::tasks_changed;
 
-/// What must be remembered of a task.
+/// The tracked state of a task.
 #[derive(Debug)]
 pub(super) struct TrackedAgent {
     pub(super) spec: TaskSpec,
-    /// The model that was asked last.
+    /// The model of the last turn.
     pub(super) model: Option<String>,
-    /// The turn under way, and how many of its calls have no answer.
+    /// The current turn, and the number of its calls without an answer.
     pub(super) turn: Option<(Turn, usize)>,
     pub(super) calls: u64,
     pub(super) usage: Usage,
@@ -24,7 +24,7 @@ pub(super) struct TrackedAgent {
 
 #[derive(Debug)]
 enum AgentRunState {
-    Resting,
+    Idle,
     Running { since: Timestamp },
 }
 
@@ -33,7 +33,7 @@ impl TrackedAgent {
         matches!(self.run, AgentRunState::Running { .. })
     }
 
-    /// The call that started it; its own id when none did.
+    /// The call that started it, or its own id if there is none.
     pub(super) fn call(&self, id: TaskId) -> String {
         self.spec.call.as_ref().map_or_else(|| id.to_string(), ToString::to_string)
     }
@@ -48,59 +48,59 @@ impl TrackedAgent {
 }
 
 impl EventTranslator {
-    pub(super) fn created(&mut self, task: TaskId, at: Timestamp, spec: TaskSpec) -> Vec<CopilotEvent> {
+    pub(super) fn task_created(&mut self, task: TaskId, at: Timestamp, spec: TaskSpec) -> Vec<CopilotEvent> {
         if spec.kind == TaskType::Main {
             self.root = Some(task);
         }
         let model = spec.model.as_ref().map(|model| model.effective.clone());
         let run = match spec.kind {
-            TaskType::Main => AgentRunState::Resting,
+            TaskType::Main => AgentRunState::Idle,
             TaskType::Agent | TaskType::Shell => AgentRunState::Running { since: at },
         };
         let agent = TrackedAgent { spec, model, turn: None, calls: 0, usage: Usage::default(), run, outcome: None };
-        let told = match agent.spec.kind {
+        let events = match agent.spec.kind {
             TaskType::Main => Vec::new(),
             TaskType::Shell => tasks_changed(),
             TaskType::Agent => [vec![agent_started(task, &agent).for_agent(Some(task))], tasks_changed()].concat(),
         };
         self.agents.insert(task, agent);
-        told
+        events
     }
 
-    pub(super) fn activated(&mut self, task: TaskId, at: Timestamp) -> Vec<CopilotEvent> {
+    pub(super) fn activation_started(&mut self, task: TaskId, at: Timestamp) -> Vec<CopilotEvent> {
         if let Some(agent) = self.agents.get_mut(&task) {
             agent.run = AgentRunState::Running { since: at };
         }
         tasks_changed()
     }
 
-    /// An activation is over.
-    pub(super) fn rested(&mut self, task: TaskId, at: Timestamp, outcome: &TaskOutcome) -> Vec<CopilotEvent> {
-        let mut told: Vec<CopilotEvent> = self.turn_over(task).into_iter().collect();
-        let whose = self.subagent_id(task);
-        let Some(agent) = self.agents.get_mut(&task) else { return told };
-        let run = std::mem::replace(&mut agent.run, AgentRunState::Resting);
+    /// An activation has ended.
+    pub(super) fn activation_ended(&mut self, task: TaskId, at: Timestamp, outcome: &TaskOutcome) -> Vec<CopilotEvent> {
+        let mut events: Vec<CopilotEvent> = self.end_turn(task).into_iter().collect();
+        let agent_id = self.subagent_id(task);
+        let Some(agent) = self.agents.get_mut(&task) else { return events };
+        let run = std::mem::replace(&mut agent.run, AgentRunState::Idle);
         agent.outcome = Some(outcome.clone());
         match agent.spec.kind {
-            TaskType::Main => told.extend(root_ended(outcome)),
+            TaskType::Main => events.extend(root_ended(outcome)),
             TaskType::Agent => {
-                told.push(agent_ended(task, agent, &run, at, outcome).for_agent(whose));
-                told.extend(tasks_changed());
+                events.push(agent_ended(task, agent, &run, at, outcome).for_agent(agent_id));
+                events.extend(tasks_changed());
             }
-            TaskType::Shell => told.extend(tasks_changed()),
+            TaskType::Shell => events.extend(tasks_changed()),
         }
-        told
+        events
     }
 
-    /// A task is over; one that ended outside an activation was not spoken of yet.
-    pub(super) fn finished(&mut self, task: TaskId, at: Timestamp, outcome: &TaskOutcome) -> Vec<CopilotEvent> {
+    /// A task has finished. If it finished outside an activation, its end has not been reported yet.
+    pub(super) fn task_finished(&mut self, task: TaskId, at: Timestamp, outcome: &TaskOutcome) -> Vec<CopilotEvent> {
         match self.agents.get(&task).is_some_and(TrackedAgent::is_running) {
-            true => self.rested(task, at, outcome),
+            true => self.activation_ended(task, at, outcome),
             false => tasks_changed(),
         }
     }
 
-    /// That a task's result reached an agent.
+    /// The event for the delivery of a task's result to an agent.
     pub(super) fn notification(&self, task: TaskId) -> Option<CopilotEvent> {
         let agent = self.agents.get(&task)?;
         let (name, description) = (&agent.spec.name, &agent.spec.description);
@@ -118,8 +118,8 @@ impl EventTranslator {
                 "status": if completed { "completed" } else { "failed" },
             }),
         };
-        let word = agent.outcome.as_ref().map_or("ended", TaskOutcome::as_str);
-        let content = json!({ "content": format!("{name} {word}"), "kind": kind });
+        let outcome = agent.outcome.as_ref().map_or("ended", TaskOutcome::as_str);
+        let content = json!({ "content": format!("{name} {outcome}"), "kind": kind });
         Some(CopilotEvent::persistent("system.notification", content))
     }
 }
@@ -171,9 +171,9 @@ fn agent_ended(
     }
 }
 
-/// What the end of the session's own activation means to clients, besides that it rests.
+/// The events for the end of a root activation.
 fn root_ended(outcome: &TaskOutcome) -> Vec<CopilotEvent> {
-    let (news, aborted) = match outcome {
+    let (event, aborted) = match outcome {
         TaskOutcome::Completed => (None, false),
         TaskOutcome::Cancelled { .. } => {
             (Some(CopilotEvent::persistent("abort", json!({ "reason": "user_initiated" }))), true)
@@ -187,15 +187,15 @@ fn root_ended(outcome: &TaskOutcome) -> Vec<CopilotEvent> {
         }
     };
     let idle = if aborted { json!({ "aborted": true }) } else { json!({}) };
-    news.into_iter().chain([CopilotEvent::transient("assistant.idle", idle)]).collect()
+    event.into_iter().chain([CopilotEvent::transient("assistant.idle", idle)]).collect()
 }
 
 fn outcome_text(outcome: &TaskOutcome) -> String {
     match outcome {
         TaskOutcome::Failed { message, .. } => message.clone(),
-        TaskOutcome::TimedOut { .. } => "a limit of turns or time is reached".to_owned(),
-        TaskOutcome::BudgetExhausted => "what may be spent is spent".to_owned(),
-        TaskOutcome::Lost => "nobody knows how it ended".to_owned(),
+        TaskOutcome::TimedOut { .. } => "the limit of turns or time is reached".to_owned(),
+        TaskOutcome::BudgetExhausted => "the budget is used up".to_owned(),
+        TaskOutcome::Lost => "the outcome is unknown".to_owned(),
         TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => outcome.as_str().to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a log from its beginning and says what clients are told of each entry.
+//! Translates a log, from its beginning, into events for clients.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,12 +15,12 @@ use super::session::{autopilot_stopped, compacted};
 use super::tasks::TrackedAgent;
 use super::turns::TrackedCall;
 
-/// What must be remembered of a log to say the next thing right.
+/// The state needed to translate the next log entry.
 #[derive(Debug)]
 pub(crate) struct EventTranslator {
     pub(super) session: SessionId,
-    /// What clients call the session.
-    pub(super) called: String,
+    /// The session's name for clients.
+    pub(super) session_name: String,
     pub(super) root: Option<TaskId>,
     pub(super) mode: SessionMode,
     pub(super) model: String,
@@ -29,23 +29,23 @@ pub(crate) struct EventTranslator {
     pub(super) agents: HashMap<TaskId, TrackedAgent>,
     pub(super) calls: HashMap<(TaskId, CallId), TrackedCall>,
     pub(super) asks: HashMap<AskId, AskSubject>,
-    /// Mail that nobody has read yet.
+    /// Unread mail.
     pub(super) mail: HashMap<MailId, UnreadMail>,
-    /// Continuations that the root was given and has not read.
+    /// Autopilot continuations that the root has not read.
     pub(super) continuations: HashSet<MailId>,
     pub(super) continuation_due: bool,
-    /// The last event that is kept.
+    /// The last event of the history.
     last: Option<Uuid>,
-    /// The last entry.
+    /// The last log entry.
     seq: u64,
 }
 
 impl EventTranslator {
-    /// Knows nothing of the session yet.
+    /// Creates a translator at the beginning of a log.
     pub(crate) fn new(session: SessionId, called: String) -> EventTranslator {
         EventTranslator {
             session,
-            called,
+            session_name: called,
             root: None,
             mode: SessionMode::default(),
             model: String::new(),
@@ -61,38 +61,38 @@ impl EventTranslator {
         }
     }
 
-    /// What clients are told of the next entry.
+    /// Translates the next entry.
     pub(crate) fn read(&mut self, envelope: Envelope) -> Vec<Value> {
         let (seq, task, at) = (envelope.seq, envelope.entry.task, envelope.entry.at);
-        let told = self.translate(task, at, seq, envelope.entry.event);
+        let events = self.translate(task, at, seq, envelope.entry.event);
         self.seq = seq;
-        (0..).zip(told).map(|(part, wire)| self.place_event(wire, part, at)).collect()
+        (0..).zip(events).map(|(part, event)| self.place_event(event, part, at)).collect()
     }
 
-    /// An event that is not in the log, beside the last one that is.
-    pub(crate) fn unlogged_event(&self, wire: CopilotEvent, id: Uuid) -> Value {
-        wire.into_envelope(id, self.last, SystemClock.now())
+    /// Formats an event that is not in the log, as a child of the last one that is.
+    pub(crate) fn unlogged_event(&self, event: CopilotEvent, id: Uuid) -> Value {
+        event.into_envelope(id, self.last, SystemClock.now())
     }
 
-    fn place_event(&mut self, wire: CopilotEvent, part: u64, at: Timestamp) -> Value {
+    fn place_event(&mut self, event: CopilotEvent, part: u64, at: Timestamp) -> Value {
         let id = event_id(self.session, self.seq, part);
         let parent = self.last;
-        if !wire.ephemeral {
+        if !event.ephemeral {
             self.last = Some(id);
         }
-        wire.into_envelope(id, parent, at)
+        event.into_envelope(id, parent, at)
     }
 
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
         self.root == Some(task)
     }
 
-    /// Whether an ask was told of, and is open.
+    /// Whether an ask was announced and is open.
     pub(crate) fn has_asked(&self, ask: &AskId) -> bool {
         self.asks.contains_key(ask)
     }
 
-    /// Whether a call was told of, or is over.
+    /// Whether a call was announced, or has ended.
     pub(crate) fn has_call_begun(&self, task: TaskId, call: &CallId) -> bool {
         self.calls.get(&(task, call.clone())).is_none_or(TrackedCall::is_started)
     }
@@ -102,16 +102,16 @@ impl EventTranslator {
         self.seq
     }
 
-    /// Whose event it is, as clients are told: the session's own agent has no id.
+    /// The agent id of a task's events; none for the root.
     pub(super) fn subagent_id(&self, task: TaskId) -> Option<TaskId> {
         (self.root != Some(task)).then_some(task)
     }
 
     fn translate(&mut self, task: TaskId, at: Timestamp, seq: u64, event: Event) -> Vec<CopilotEvent> {
         match event {
-            Event::SessionOpened(terms) => vec![self.opened(terms, at)],
-            Event::SessionAdopted { config: terms, .. } => vec![self.adopted(terms, at, seq)],
-            Event::TaskCreated(spec) => self.created(task, at, *spec),
+            Event::SessionOpened(config) => vec![self.session_opened(config, at)],
+            Event::SessionAdopted { config, .. } => vec![self.session_adopted(config, at, seq)],
+            Event::TaskCreated(spec) => self.task_created(task, at, *spec),
             Event::TaskPromoted | Event::TaskRequeued | Event::TaskForgotten | Event::TaskInterrupted => {
                 tasks_changed()
             }
@@ -121,11 +121,11 @@ impl EventTranslator {
                 let kind = if why == ParkReason::Auth { "auth" } else { "quota" };
                 vec![CopilotEvent::transient("session.warning", json!({ "warningType": kind, "message": message }))]
             }
-            Event::TaskFinished { outcome } => self.finished(task, at, &outcome),
-            Event::ActivationStarted { .. } => self.activated(task, at),
-            Event::ActivationEnded { outcome, .. } => self.rested(task, at, &outcome),
-            Event::MailAdmitted { mail, from, delivery, body } => self.admitted(task, mail, from, delivery, body),
-            Event::MailDelivered { mail } => mail.iter().filter_map(|mail| self.delivered(task, *mail)).collect(),
+            Event::TaskFinished { outcome } => self.task_finished(task, at, &outcome),
+            Event::ActivationStarted { .. } => self.activation_started(task, at),
+            Event::ActivationEnded { outcome, .. } => self.activation_ended(task, at, &outcome),
+            Event::MailAdmitted { mail, from, delivery, body } => self.mail_admitted(task, mail, from, delivery, body),
+            Event::MailDelivered { mail } => mail.iter().filter_map(|mail| self.mail_delivered(task, *mail)).collect(),
             Event::MailExpired { mail } => {
                 self.mail.remove(&mail);
                 Vec::new()
@@ -136,13 +136,13 @@ impl EventTranslator {
             }
             Event::TurnFailed { turn, fault, message, .. } => self.turn_failed(task, turn, fault, &message),
             Event::CallRewritten { call, input } => {
-                self.rewritten(task, call, input);
+                self.call_rewritten(task, call, input);
                 Vec::new()
             }
             Event::CallStarted { call } => self.call_started(task, call),
             Event::CallAnswered { call, answer, .. } => self.call_answered(task, call, answer),
-            Event::AskOpened(ask) => self.asked(task, ask),
-            Event::AskDecided { ask, call, decision, by } => self.decided(task, &ask, &call, decision, by),
+            Event::AskOpened(ask) => self.ask_opened(task, ask),
+            Event::AskDecided { ask, call, decision, by } => self.ask_decided(task, &ask, &call, decision, by),
             Event::TodosChanged { .. }
             | Event::TodoClaimed { .. }
             | Event::TodoReturned { .. }
@@ -151,15 +151,15 @@ impl EventTranslator {
             | Event::TodoUnblocked { .. } => vec![CopilotEvent::transient("session.todos_changed", json!({}))],
             Event::FleetBegan(_) | Event::FleetEnded { .. } => tasks_changed(),
             Event::ModeChanged { mode, .. } => {
-                let before = std::mem::replace(&mut self.mode, mode);
-                let modes = json!({ "previousMode": before.to_string(), "newMode": mode.to_string() });
+                let previous = std::mem::replace(&mut self.mode, mode);
+                let modes = json!({ "previousMode": previous.to_string(), "newMode": mode.to_string() });
                 vec![CopilotEvent::persistent("session.mode_changed", modes)]
             }
             Event::ModelChanged { model, .. } => {
-                let before = std::mem::replace(&mut self.model, model.clone());
+                let previous = std::mem::replace(&mut self.model, model.clone());
                 vec![CopilotEvent::persistent(
                     "session.model_change",
-                    json!({ "previousModel": before, "newModel": model }),
+                    json!({ "previousModel": previous, "newModel": model }),
                 )]
             }
             Event::AgentSelected { agent, definition: Some(_), .. } => {
@@ -183,7 +183,7 @@ impl EventTranslator {
             }
             Event::Compacted(compaction) => vec![compacted(compaction).for_agent(self.subagent_id(task))],
             Event::BudgetLow { .. } => {
-                let message = "most of what may be spent is spent";
+                let message = "most of the budget is used up";
                 vec![CopilotEvent::persistent(
                     "session.warning",
                     json!({ "warningType": "budget", "message": message }),
@@ -218,7 +218,7 @@ impl EventTranslator {
     }
 }
 
-/// That the tasks are others, or in another state.
+/// The event for any change of tasks or their states.
 pub(super) fn tasks_changed() -> Vec<CopilotEvent> {
     vec![CopilotEvent::transient("session.background_tasks_changed", json!({}))]
 }

@@ -1,4 +1,4 @@
-//! `session.agent.*`: the agents there are, and the one that the session's own goes on as.
+//! `session.agent.*`: the available agents, and the one selected as root.
 
 use protocol::api::{AgentResult, AgentView, AgentsResult, Method, SelectAgentParams};
 use rpc::ErrorObject;
@@ -9,11 +9,11 @@ use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
-/// Where a definition that is part of the program says it was written.
+/// The source of built-in definitions.
 const BUILT_IN: &str = "built in";
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -26,12 +26,12 @@ pub(crate) async fn call(
             Ok(json!({ "agent": agent.as_ref().map(|agent| titled_view(session, agent, PromptVisibility::Shown)) }))
         }
         "session.agent.select" => {
-            let wanted = SelectAgentParams { agent: Some(required_text(&params, "name")?.to_owned()) };
-            let AgentResult { agent } = session.call(Method::AgentSelect, wanted).await?;
+            let selection = SelectAgentParams { agent: Some(required_text(&params, "name")?.to_owned()) };
+            let AgentResult { agent } = session.call(Method::AgentSelect, selection).await?;
             Ok(json!({ "agent": agent.as_ref().map(|agent| titled_view(session, agent, PromptVisibility::Shown)) }))
         }
         "session.agent.deselect" => {
-            let _usual: AgentResult = session.call(Method::AgentSelect, SelectAgentParams::default()).await?;
+            let _default: AgentResult = session.call(Method::AgentSelect, SelectAgentParams::default()).await?;
             Ok(Value::Null)
         }
         other => Err(unhandled(other)),
@@ -41,12 +41,13 @@ pub(crate) async fn call(
 async fn list(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let AgentsResult { agents } = session.call(Method::AgentsList, json!({})).await?;
     let prompts = if params["includePrompt"] == true { PromptVisibility::Shown } else { PromptVisibility::Hidden };
-    let wanted = |agent: &&AgentView| agent.source != BUILT_IN || params["includeBuiltInAgents"] == true;
-    let agents: Vec<Value> = agents.iter().filter(wanted).map(|agent| titled_view(session, agent, prompts)).collect();
+    let is_included = |agent: &&AgentView| agent.source != BUILT_IN || params["includeBuiltInAgents"] == true;
+    let agents: Vec<Value> =
+        agents.iter().filter(is_included).map(|agent| titled_view(session, agent, prompts)).collect();
     Ok(json!({ "agents": agents }))
 }
 
-/// An agent as clients know it, under the title that its client gave it.
+/// An agent in the SDK's format, with the display name that its client chose.
 fn titled_view(session: &HostedSession, agent: &AgentView, prompts: PromptVisibility) -> Value {
     let mut view = agent_view(agent, prompts);
     if let Some(title) = session.agent_title(&agent.name) {
@@ -55,14 +56,14 @@ fn titled_view(session: &HostedSession, agent: &AgentView, prompts: PromptVisibi
     view
 }
 
-/// Whether the prompts of agents are told.
+/// Whether the prompts of agents are included.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptVisibility {
     Shown,
     Hidden,
 }
 
-/// An agent as clients know it.
+/// An agent in the SDK's format.
 pub(crate) fn agent_view(agent: &AgentView, prompts: PromptVisibility) -> Value {
     let AgentView { name, description, prompt, source, tools, models } = agent;
     let mut view = json!({

@@ -1,4 +1,4 @@
-//! What clients answer to what they were told waits for them: tool calls, permissions, questions and plans.
+//! Clients' answers to pending requests: tool calls, permissions, questions and plans.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use crate::copilot::hosted_session::HostedSession;
 use crate::copilot::questions::{self, plan_decision};
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -45,58 +45,58 @@ pub(crate) async fn call(
         "session.ui.handlePendingExitPlanMode" => {
             decide(session, request, plan_decision(&params["response"], PlanAction::Interactive)).await
         }
-        // Nothing is ever asked in that form.
+        // Bosun never sends elicitations.
         "session.ui.handlePendingElicitation" => Ok(json!({ "success": false })),
         "session.ui.elicitation" => Ok(json!({ "action": "decline" })),
         other => Err(unhandled(other)),
     }
 }
 
-/// Decides on an ask; one that does not wait any more is not a success.
+/// Decides an ask, and reports whether that succeeded: it fails if the ask is no longer open.
 async fn decide(session: &HostedSession, request: &str, decision: AskDecision) -> Result<Value, ErrorObject> {
     let decided = DecideParams { ask: AskId(request.to_owned()), decision };
     Ok(json!({ "success": questions::decide(session, decided).await }))
 }
 
-/// A client's word on a permission.
+/// Reads a client's decision on a permission.
 async fn permission_decision(
     session: &HostedSession,
     request: &str,
     result: &Value,
 ) -> Result<AskDecision, ErrorObject> {
-    let word = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
-    let kind = word("kind");
+    let text = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
+    let kind = text("kind");
     Ok(match kind.as_str() {
         "approve-once" | "approved" => AskDecision::Allow { rules: Vec::new(), input: None },
         "approve-for-session"
         | "approve-for-location"
         | "approve-permanently"
         | "approved-for-session"
-        | "approved-for-location" => AskDecision::Allow { rules: rules(session, request).await?, input: None },
+        | "approved-for-location" => AskDecision::Allow { rules: offered_rules(session, request).await?, input: None },
         "approve-read-only-for-session" => {
-            // To look is granted, and no more than that.
+            // Grant reading only.
             let reads = |rule: &String| rule == "read" || rule.starts_with("read(");
-            let mut rules = rules(session, request).await?;
+            let mut rules = offered_rules(session, request).await?;
             rules.retain(reads);
             AskDecision::Allow { rules, input: None }
         }
-        "reject" | "denied-interactively-by-user" => AskDecision::Deny { message: word("feedback") },
+        "reject" | "denied-interactively-by-user" => AskDecision::Deny { message: text("feedback") },
         "user-not-available" | "denied-no-approval-rule-and-could-not-request-from-user" => {
-            AskDecision::Deny { message: "nobody was there to ask".to_owned() }
+            AskDecision::Deny { message: "no user was available to ask".to_owned() }
         }
-        "cancelled" => AskDecision::Deny { message: word("reason") },
+        "cancelled" => AskDecision::Deny { message: text("reason") },
         "denied-by-rules" => AskDecision::Deny { message: "a rule denies it".to_owned() },
         "denied-by-content-exclusion-policy" | "denied-by-permission-request-hook" => {
-            AskDecision::Deny { message: word("message") }
+            AskDecision::Deny { message: text("message") }
         }
-        other => return Err(ErrorObject::bad_params(format!("`{other}` is not a decision on a permission"))),
+        other => return Err(ErrorObject::bad_params(format!("unknown permission decision `{other}`"))),
     })
 }
 
-/// The rules that would allow the call and its like, if there may be any.
-async fn rules(session: &HostedSession, request: &str) -> Result<Vec<String>, ErrorObject> {
-    let wanted = AsksParams { limit: Some(1000), ..AsksParams::default() };
-    let open: AsksResult = session.call(Method::AsksList, wanted).await?;
+/// The rules that would allow the call and similar ones, if there are any.
+async fn offered_rules(session: &HostedSession, request: &str) -> Result<Vec<String>, ErrorObject> {
+    let query = AsksParams { limit: Some(1000), ..AsksParams::default() };
+    let open: AsksResult = session.call(Method::AsksList, query).await?;
     let ask = open.asks.into_iter().map(|row| row.ask).find(|ask| ask.id.0 == request);
     Ok(ask.map_or_else(Vec::new, |ask| match ask.subject {
         AskSubject::Permission { rules, .. } => rules,

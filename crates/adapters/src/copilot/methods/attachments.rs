@@ -1,5 +1,5 @@
-//! What goes with a client's message: pictures are shown to the model, text is read to it, and files and folders are
-//! named, since the agent can look at them itself.
+//! Attachments of a client's message: images and text are sent to the model; files and folders are only named, because
+//! the agent can read them itself.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,58 +11,59 @@ use protocol::Image;
 use rpc::ErrorObject;
 use serde_json::Value;
 
-/// Most bytes of an attached text.
+/// Maximum bytes of an attached text.
 const TEXT: usize = 256 * 1024;
 
-/// Everything that goes with one message.
+/// The attachments of one message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Attachments {
-    /// What follows the client's own words.
+    /// Text that follows the client's prompt.
     pub(super) text: String,
     pub(super) images: Vec<Image>,
 }
 
 impl Attachments {
-    /// Reads `attachments`. What a model cannot be given is refused: it would fail this turn and all that follow.
-    pub(super) async fn read(given: &Value) -> Result<Attachments, ErrorObject> {
-        if given.as_array().is_none_or(Vec::is_empty) {
+    /// Reads `attachments`. Content that models do not accept is refused: it would fail this turn and all later ones.
+    pub(super) async fn read(input: &Value) -> Result<Attachments, ErrorObject> {
+        if input.as_array().is_none_or(Vec::is_empty) {
             return Ok(Attachments::default());
         }
-        let given = given.clone();
-        // Pictures are read from disk.
-        tokio::task::spawn_blocking(move || Attachments::gather(&given)).await.map_err(ErrorObject::internal)?
+        let input = input.clone();
+        // Images are read from disk.
+        tokio::task::spawn_blocking(move || Attachments::gather(&input)).await.map_err(ErrorObject::internal)?
     }
 
-    fn gather(given: &Value) -> Result<Attachments, ErrorObject> {
+    fn gather(input: &Value) -> Result<Attachments, ErrorObject> {
         let mut all = Attachments::default();
-        for one in given.as_array().into_iter().flatten() {
-            all.add(one).map_err(|why| ErrorObject::bad_params(format!("attachment {}: {why}", name(one))))?;
+        for attachment in input.as_array().into_iter().flatten() {
+            all.add(attachment)
+                .map_err(|why| ErrorObject::bad_params(format!("attachment {}: {why}", name(attachment))))?;
         }
         if all.images.len() > Image::MAX_PER_MESSAGE {
-            return Err(ErrorObject::bad_params(format!("more than {} pictures are attached", Image::MAX_PER_MESSAGE)));
+            return Err(ErrorObject::bad_params(format!("more than {} images are attached", Image::MAX_PER_MESSAGE)));
         }
         Ok(all)
     }
 
-    fn add(&mut self, given: &Value) -> Result<(), String> {
-        let text = |name: &str| given[name].as_str().unwrap_or_default();
+    fn add(&mut self, attachment: &Value) -> Result<(), String> {
+        let text = |name: &str| attachment[name].as_str().unwrap_or_default();
         match text("type") {
-            "blob" => self.add_blob(given)?,
+            "blob" => self.add_blob(attachment)?,
             "selection" => self.add_text("Selected in", &format!("{}:\n{}", text("filePath"), text("text"))),
             "directory" => self.add_text("Attached folder:", text("path")),
             "file" => {
                 self.add_text("Attached file:", text("path"));
-                self.images.extend(picture(Path::new(text("path"))));
+                self.images.extend(read_image(Path::new(text("path"))));
             }
             "" => return Err("it has no `type`".to_owned()),
-            // Others are references with a few words about them.
-            _other => self.add_text("Attached:", &given.to_string()),
+            // Other attachments are references with a short description.
+            _other => self.add_text("Attached:", &attachment.to_string()),
         }
         Ok(())
     }
 
-    fn add_blob(&mut self, given: &Value) -> Result<(), String> {
-        let bytes = STANDARD.decode(given["data"].as_str().unwrap_or_default().trim());
+    fn add_blob(&mut self, attachment: &Value) -> Result<(), String> {
+        let bytes = STANDARD.decode(attachment["data"].as_str().unwrap_or_default().trim());
         let bytes = bytes.map_err(|_| "its `data` is not base64".to_owned())?;
         if let Some(media) = Image::detect_media_type(&bytes) {
             if bytes.len() > Image::MAX_BYTES {
@@ -74,10 +75,10 @@ impl Attachments {
         match String::from_utf8(bytes) {
             Ok(text) if text.len() > TEXT => Err(format!("it is larger than {TEXT} bytes")),
             Ok(text) => {
-                self.add_text("Attached", &format!("{}:\n{text}", name(given)));
+                self.add_text("Attached", &format!("{}:\n{text}", name(attachment)));
                 Ok(())
             }
-            Err(_) => Err("it is neither a PNG, JPEG, GIF or WebP picture nor text".to_owned()),
+            Err(_) => Err("it is neither a PNG, JPEG, GIF or WebP image nor text".to_owned()),
         }
     }
 
@@ -86,17 +87,17 @@ impl Attachments {
     }
 }
 
-/// What a client calls an attachment.
-fn name(given: &Value) -> &str {
+/// The name of an attachment.
+fn name(attachment: &Value) -> &str {
     ["displayName", "path", "filePath", "mimeType", "type"]
         .iter()
-        .find_map(|name| given[*name].as_str().filter(|text| !text.is_empty()))
+        .find_map(|name| attachment[*name].as_str().filter(|text| !text.is_empty()))
         .unwrap_or("without a name")
 }
 
-/// The picture in a file, if it is one that models take.
-fn picture(path: &Path) -> Option<Image> {
-    // Whoever opens a pipe waits for its other end.
+/// The image in a file, if models accept it.
+fn read_image(path: &Path) -> Option<Image> {
+    // Opening a pipe would block until its other end is opened.
     if !path.is_absolute() || !fs::metadata(path).ok()?.is_file() {
         return None;
     }

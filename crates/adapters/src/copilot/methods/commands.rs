@@ -1,4 +1,4 @@
-//! `session.commands.*`: slash commands of the session, and those that clients run themselves.
+//! `session.commands.*`: slash commands of the session and of its clients.
 
 use protocol::api::{InvokeSlashParams, InvokeSlashResult, Method, SlashKind, SlashList, SlashView};
 use rpc::ErrorObject;
@@ -10,7 +10,7 @@ use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -29,17 +29,17 @@ pub(crate) async fn call(
 
 async fn list(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let SlashList { commands } = session.call(Method::CommandsList, json!({})).await?;
-    let wants = |name: &str| params[name] != false;
+    let is_wanted = |name: &str| params[name] != false;
     let own = commands.iter().filter_map(|command| {
-        let (kind, wanted) = match command.kind {
-            SlashKind::BuiltIn | SlashKind::File => ("builtin", wants("includeBuiltins")),
-            SlashKind::Skill => ("skill", wants("includeSkills")),
-            // It is of use at a terminal only.
+        let (kind, is_included) = match command.kind {
+            SlashKind::BuiltIn | SlashKind::File => ("builtin", is_wanted("includeBuiltins")),
+            SlashKind::Skill => ("skill", is_wanted("includeSkills")),
+            // It works only in a terminal.
             SlashKind::Screen => return None,
         };
-        wanted.then(|| command_view(command, kind))
+        is_included.then(|| command_view(command, kind))
     });
-    let clients = if wants("includeClientCommands") { session.commands.list() } else { Vec::new() };
+    let clients = if is_wanted("includeClientCommands") { session.commands.list() } else { Vec::new() };
     Ok(json!({ "commands": own.chain(clients).collect::<Vec<_>>() }))
 }
 
@@ -56,7 +56,7 @@ fn command_view(command: &SlashView, kind: &str) -> Value {
     view
 }
 
-/// Runs a command. A client's own is run by that client, and done when it says so.
+/// Runs a command. A client's command is run by that client, which reports when it is done.
 async fn invoke(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let name = required_text(params, "name")?.trim_start_matches('/');
     let input = optional_text(params, "input").unwrap_or_default();
@@ -64,7 +64,7 @@ async fn invoke(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
         session.commands.run(session, name, input).await?;
         return Ok(json!({ "kind": "completed" }));
     }
-    let invoked = InvokeSlashParams { name: name.to_owned(), input: input.to_owned() };
-    let result: InvokeSlashResult = session.call(Method::CommandsInvoke, invoked).await?;
+    let call = InvokeSlashParams { name: name.to_owned(), input: input.to_owned() };
+    let result: InvokeSlashResult = session.call(Method::CommandsInvoke, call).await?;
     serde_json::to_value(result).map_err(ErrorObject::internal)
 }

@@ -1,4 +1,4 @@
-//! What there is before any session: models, agents and tools.
+//! Models, agents and tools, independent of any session.
 
 use std::path::Path;
 
@@ -9,28 +9,28 @@ use super::agent::{PromptVisibility, agent_view};
 use super::{model, unhandled};
 use crate::copilot::connection::CopilotConnection;
 
-pub(crate) fn call(visit: &CopilotConnection, method: &str, params: &Value) -> Result<Value, ErrorObject> {
+pub(crate) fn call(connection: &CopilotConnection, method: &str, params: &Value) -> Result<Value, ErrorObject> {
     match method {
-        "models.list" => models(visit),
-        "agents.discover" => agents(visit, params),
+        "models.list" => models(connection),
+        "agents.discover" => agents(connection, params),
         "tools.list" => Ok(tools()),
         other => Err(unhandled(other)),
     }
 }
 
-fn models(visit: &CopilotConnection) -> Result<Value, ErrorObject> {
-    let staff = visit.server().host.catalog(None).map_err(ErrorObject::internal)?;
-    // The one that is asked by default comes first, and every one once.
-    let others = staff.models.into_iter().filter(|model| staff.model.as_ref() != Some(model));
-    let all: Vec<Value> = staff.model.iter().cloned().chain(others).map(|name| model::model_view(&name)).collect();
+fn models(connection: &CopilotConnection) -> Result<Value, ErrorObject> {
+    let catalog = connection.server().host.catalog(None).map_err(ErrorObject::internal)?;
+    // The default model comes first, and each model once.
+    let others = catalog.models.into_iter().filter(|model| catalog.model.as_ref() != Some(model));
+    let all: Vec<Value> = catalog.model.iter().cloned().chain(others).map(|name| model::model_view(&name)).collect();
     Ok(json!({ "models": all }))
 }
 
-/// The agents of one folder: the first that the client names, or that of this process.
-fn agents(visit: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
+/// The agents of one folder: the first that the client names, or this process's folder.
+fn agents(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     let project = params["projectPaths"][0].as_str().map(Path::new);
-    let staff = visit.server().host.catalog(project).map_err(ErrorObject::internal)?;
-    let agents: Vec<Value> = staff.agents.iter().map(|agent| agent_view(agent, PromptVisibility::Hidden)).collect();
+    let catalog = connection.server().host.catalog(project).map_err(ErrorObject::internal)?;
+    let agents: Vec<Value> = catalog.agents.iter().map(|agent| agent_view(agent, PromptVisibility::Hidden)).collect();
     Ok(json!({ "agents": agents }))
 }
 
@@ -40,9 +40,9 @@ fn tools() -> Value {
         .chain([tools::ask_user()])
         .chain(tools::subagent_tools())
         .chain(tools::shared_list_tools());
-    let described = |tool: std::sync::Arc<dyn tools::Tool>| {
+    let view = |tool: std::sync::Arc<dyn tools::Tool>| {
         let spec = tool.spec();
         json!({ "name": spec.name, "description": spec.about, "parameters": spec.schema })
     };
-    json!({ "tools": all.map(described).collect::<Vec<_>>() })
+    json!({ "tools": all.map(view).collect::<Vec<_>>() })
 }

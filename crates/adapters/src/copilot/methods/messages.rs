@@ -1,4 +1,4 @@
-//! `session.send` and what else has one word after `session`.
+//! `session.send` and the other methods directly below `session`.
 
 use protocol::api::{Method, ModeParams, SendParams, SendResult, StopTaskParams, TaskView, TasksPage, TasksParams};
 use protocol::{CancelMode, MailDelivery, MailId, SessionMode, TaskStatus, TaskType};
@@ -12,7 +12,7 @@ use crate::copilot::hosted_session::HostedSession;
 use crate::copilot::idle::IdleReport;
 
 pub(crate) async fn call(
-    visit: &CopilotConnection,
+    connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -22,7 +22,7 @@ pub(crate) async fn call(
             let mail = send(session, &params).await?;
             Ok(json!({ "messageId": mail.to_string() }))
         }
-        "session.sendAndWait" => send_and_wait(visit, session, &params).await,
+        "session.sendAndWait" => send_and_wait(connection, session, &params).await,
         "session.abort" => {
             abort(session).await?;
             Ok(json!({ "success": true }))
@@ -37,11 +37,11 @@ pub(crate) async fn call(
     }
 }
 
-/// Sends the client's words to the session's own agent.
+/// Sends the client's message to the root.
 async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorObject> {
     if let Some(mode) = mode(&params["agentMode"]) {
-        let now: ModeParams = session.call(Method::ModeGet, json!({})).await?;
-        if now.mode != mode {
+        let current: ModeParams = session.call(Method::ModeGet, json!({})).await?;
+        if current.mode != mode {
             session.call::<Value>(Method::ModeSet, ModeParams { mode }).await?;
         }
     }
@@ -51,47 +51,48 @@ async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorOb
     Ok(receipt.mail)
 }
 
-/// The mode that is meant; a mode that Bosun does not have changes nothing.
-fn mode(word: &Value) -> Option<SessionMode> {
-    SessionMode::ALL.into_iter().find(|mode| word.as_str() == Some(mode.to_string().as_str()))
+/// The requested mode; `None` for modes that Bosun does not have, which change nothing.
+fn mode(name: &Value) -> Option<SessionMode> {
+    SessionMode::ALL.into_iter().find(|mode| name.as_str() == Some(mode.to_string().as_str()))
 }
 
 async fn message(params: &Value) -> Result<SendParams, ErrorObject> {
     let prompt = params["prompt"].as_str().ok_or_else(|| ErrorObject::bad_params("`prompt` is missing"))?;
-    let Attachments { text: words, images } = Attachments::read(&params["attachments"]).await?;
-    let mut text = format!("{prompt}{words}");
+    let Attachments { text: attached, images } = Attachments::read(&params["attachments"]).await?;
+    let mut text = format!("{prompt}{attached}");
     if let Some(schema) = params["responseFormat"]["jsonSchema"].get("schema") {
         text.push_str(&format!(
-            "\n\nAnswer with one JSON value and nothing else. It satisfies this JSON Schema:\n{schema}"
+            "\n\nAnswer with one JSON value that matches this JSON Schema, and nothing else:\n{schema}"
         ));
     }
-    let shown = params["displayPrompt"].as_str().unwrap_or(prompt);
-    let display = (shown != text).then(|| shown.to_owned());
+    let visible = params["displayPrompt"].as_str().unwrap_or(prompt);
+    let display = (visible != text).then(|| visible.to_owned());
     Ok(SendParams { task: None, text, images, delivery: delivery(params["mode"].as_str()), display })
 }
 
-/// Sends the client's words and waits until everything that follows from them is over.
+/// Sends the client's message, and waits until all work that follows from it is done.
 async fn send_and_wait(
-    visit: &CopilotConnection,
+    connection: &CopilotConnection,
     session: &HostedSession,
     params: &Value,
 ) -> Result<Value, ErrorObject> {
-    let mut rests = visit.idle_reports(session.id()).ok_or_else(|| ErrorObject::internal("the session was left"))?;
+    let reports = connection.idle_reports(session.id());
+    let mut reports = reports.ok_or_else(|| ErrorObject::internal("the client has left the session"))?;
     let mail = send(session, params).await?;
-    let rested = rests.wait_for(|rest| rest.mail >= Some(mail)).await;
-    let IdleReport { event, last_message: said, error, aborted, .. } =
-        rested.map_err(|_| ErrorObject::internal("the session was left before it came to rest"))?.clone();
+    let report = reports.wait_for(|report| report.mail >= Some(mail)).await;
+    let IdleReport { event, last_message, error, aborted, .. } =
+        report.map_err(|_| ErrorObject::internal("the client left the session before it became idle"))?.clone();
     let event = event.map(|event| event["id"].clone());
     match error {
         Some(message) => {
             let error = ErrorObject::internal(message);
             Err(ErrorObject { data: Some(json!({ "completionEventId": event })), ..error })
         }
-        None => Ok(json!({ "completionEventId": event, "response": said, "aborted": aborted })),
+        None => Ok(json!({ "completionEventId": event, "response": last_message, "aborted": aborted })),
     }
 }
 
-/// Stops everything that is under way; the session stays, and the next message is answered.
+/// Stops all running work; the session stays open, and the next message is answered.
 async fn abort(session: &HostedSession) -> Result<(), ErrorObject> {
     let method = match running_tasks(session, None).await?.is_empty() {
         true => Method::SessionInterrupt,
@@ -100,10 +101,10 @@ async fn abort(session: &HostedSession) -> Result<(), ErrorObject> {
     session.call::<Value>(method, json!({})).await.map(drop)
 }
 
-/// What the session's own agent started and what is at work: all of it, or of one kind.
+/// The running tasks that the root started: all, or those of one type.
 async fn running_tasks(session: &HostedSession, kind: Option<TaskType>) -> Result<Vec<TaskView>, ErrorObject> {
-    let wanted = TasksParams { kind, limit: Some(1000), ..TasksParams::default() };
-    let TasksPage { mut tasks, .. } = session.call(Method::TasksList, wanted).await?;
+    let query = TasksParams { kind, limit: Some(1000), ..TasksParams::default() };
+    let TasksPage { mut tasks, .. } = session.call(Method::TasksList, query).await?;
     tasks.retain(|task| task.depth == 1 && task.status == TaskStatus::Running);
     Ok(tasks)
 }
@@ -128,7 +129,7 @@ async fn log(session: &HostedSession, params: &Value) -> Result<Value, ErrorObje
     Ok(json!({ "eventId": id.to_string() }))
 }
 
-/// When a client's message is read.
+/// When a client's message is delivered.
 fn delivery(mode: Option<&str>) -> MailDelivery {
     match mode {
         Some("immediate") => MailDelivery::Steer,

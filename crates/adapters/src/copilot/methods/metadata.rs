@@ -1,4 +1,4 @@
-//! What a session is, what it used, and what was told of it.
+//! A session's metadata, usage and event log.
 
 use std::sync::PoisonError;
 
@@ -12,19 +12,19 @@ use crate::copilot::history;
 use crate::copilot::hosted_session::HostedSession;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
 ) -> Result<Value, ErrorObject> {
     match method {
         "session.name.get" => {
-            let given = session.name.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            Ok(json!({ "name": given }))
+            let name = session.title.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            Ok(json!({ "name": name }))
         }
         "session.name.set" => {
             let name = params["name"].as_str().unwrap_or_default().to_owned();
-            *session.name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
+            *session.title.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
             session.emit("session.title_changed", json!({ "title": name }));
             Ok(Value::Null)
         }
@@ -36,7 +36,7 @@ pub(crate) async fn call(
         "session.usage.getMetrics" => metrics(session).await,
         "session.options.update" => Ok(json!({ "success": true })),
         "session.eventLog.read" => read(session, &params).await,
-        // Every client is told of everything.
+        // Every client receives all events.
         "session.eventLog.registerInterest" => Ok(json!({ "handle": params["eventType"] })),
         other => Err(unhandled(other)),
     }
@@ -45,7 +45,7 @@ pub(crate) async fn call(
 async fn snapshot(session: &HostedSession) -> Result<Value, ErrorObject> {
     let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
     Ok(json!({
-        "sessionId": session.called(),
+        "sessionId": session.name_for_clients(),
         "startTime": view.created_at.to_string(),
         "modifiedTime": view.updated_at.to_string(),
         "isRemote": false,
@@ -89,20 +89,20 @@ async fn metrics(session: &HostedSession) -> Result<Value, ErrorObject> {
     }))
 }
 
-/// Most events of one page.
+/// Maximum events of one page.
 const PAGE: u64 = 1000;
 
-/// One page of what was told; a cursor is how many events come before it.
+/// One page of the event log; a cursor is the number of events before the page.
 async fn read(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let events = history::recorded_events(session.home(), session.id()).await?;
     let from = params["cursor"].as_str().map_or(Ok(0), str::parse::<usize>);
-    let from = from.map_err(|_| ErrorObject::bad_params("`cursor` is none that was given"))?;
-    let most = usize::try_from(params["max"].as_u64().unwrap_or(100).clamp(1, PAGE)).unwrap_or(1);
-    let next = from.saturating_add(most).min(events.len());
-    let wanted = |event: &Value| match &params["types"] {
+    let from = from.map_err(|_| ErrorObject::bad_params("`cursor` is not valid: use one that this method returned"))?;
+    let max = usize::try_from(params["max"].as_u64().unwrap_or(100).clamp(1, PAGE)).unwrap_or(1);
+    let next = from.saturating_add(max).min(events.len());
+    let is_wanted = |event: &Value| match &params["types"] {
         Value::Array(types) => types.contains(&event["type"]),
         _all => true,
     };
-    let page: Vec<&Value> = events.iter().skip(from).take(most).filter(|event| wanted(event)).collect();
+    let page: Vec<&Value> = events.iter().skip(from).take(max).filter(|event| is_wanted(event)).collect();
     Ok(json!({ "events": page, "cursor": next.to_string(), "hasMore": next < events.len(), "cursorStatus": "ok" }))
 }

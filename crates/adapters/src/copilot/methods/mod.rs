@@ -26,50 +26,54 @@ use serde_json::Value;
 
 use super::connection::CopilotConnection;
 
-/// The code of what a client may not ask before it has shown its token.
+/// The error code for calls before the client has sent its token.
 const UNAUTHENTICATED: i64 = -32001;
 
 /// Answers one call.
-pub(crate) async fn call(visit: &Arc<CopilotConnection>, method: &str, params: Value) -> Result<Value, ErrorObject> {
-    if !visit.is_admitted() && method != "connect" {
+pub(crate) async fn call(
+    connection: &Arc<CopilotConnection>,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
+    if !connection.is_admitted() && method != "connect" {
         return Err(ErrorObject::new(UNAUTHENTICATED, "AUTHENTICATION_REQUIRED"));
     }
-    route(visit, method, params).await.map_err(|error| to_sdk_error(method, error))
+    route(connection, method, params).await.map_err(|error| to_sdk_error(method, error))
 }
 
-async fn route(visit: &Arc<CopilotConnection>, method: &str, params: Value) -> Result<Value, ErrorObject> {
+async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value) -> Result<Value, ErrorObject> {
     if server::serves(method) {
-        return server::call(visit, method, params).await;
+        return server::call(connection, method, params).await;
     }
-    let session = || visit.session(&params);
+    let session = || connection.session(&params);
     match method.rsplit_once('.').map_or("", |(group, _)| group) {
-        "session" => messages::call(visit, &*session()?, method, params).await,
+        "session" => messages::call(connection, &*session()?, method, params).await,
         "session.metadata" | "session.usage" | "session.name" | "session.eventLog" | "session.options" => {
-            metadata::call(visit, &*session()?, method, params).await
+            metadata::call(connection, &*session()?, method, params).await
         }
         "session.tools" | "session.permissions" | "session.ui" => {
-            answers::call(visit, &*session()?, method, params).await
+            answers::call(connection, &*session()?, method, params).await
         }
-        "session.agent" => agent::call(visit, &*session()?, method, params).await,
-        "session.commands" => commands::call(visit, &*session()?, method, params).await,
-        "session.fleet" => fleet::call(visit, &*session()?, method, params).await,
-        "session.mode" => mode::call(visit, &*session()?, method, params).await,
-        "session.model" => model::call(visit, &*session()?, method, params).await,
-        "session.plan" => plan::call(visit, &*session()?, method, params).await,
-        "session.autopilotObjective" => objective::call(visit, &*session()?, method, params).await,
-        "session.skills" => skills::call(visit, &*session()?, method, params).await,
-        "session.workspaces" => workspaces::call(visit, &*session()?, method, params).await,
-        "session.tasks" => tasks::call(visit, &*session()?, method, params).await,
+        "session.agent" => agent::call(connection, &*session()?, method, params).await,
+        "session.commands" => commands::call(connection, &*session()?, method, params).await,
+        "session.fleet" => fleet::call(connection, &*session()?, method, params).await,
+        "session.mode" => mode::call(connection, &*session()?, method, params).await,
+        "session.model" => model::call(connection, &*session()?, method, params).await,
+        "session.plan" => plan::call(connection, &*session()?, method, params).await,
+        "session.autopilotObjective" => objective::call(connection, &*session()?, method, params).await,
+        "session.skills" => skills::call(connection, &*session()?, method, params).await,
+        "session.workspaces" => workspaces::call(connection, &*session()?, method, params).await,
+        "session.tasks" => tasks::call(connection, &*session()?, method, params).await,
         _other => Err(unhandled(method)),
     }
 }
 
-/// The answer to a method that is not served.
+/// The error for a method that is not served.
 pub(crate) fn unhandled(method: &str) -> ErrorObject {
     ErrorObject::new(ErrorObject::UNKNOWN_METHOD, format!("Unhandled method {method}"))
 }
 
-/// An error in the words and codes that SDKs know: those of JSON-RPC and of the adapter stay, all others are one.
+/// An error in the format that SDKs expect: codes of JSON-RPC and the adapter stay, all others become one.
 fn to_sdk_error(method: &str, error: ErrorObject) -> ErrorObject {
     match error.code {
         ErrorObject::UNKNOWN_METHOD | ErrorObject::BAD_PARAMS | -32002 | UNAUTHENTICATED => error,

@@ -1,4 +1,4 @@
-//! `session.mode.*`, and where the agent is with its objective on autopilot.
+//! `session.mode.*`.
 
 use protocol::SessionMode;
 use protocol::api::{Method, ModeParams};
@@ -11,7 +11,7 @@ use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -31,16 +31,16 @@ async fn current(session: &HostedSession) -> Result<SessionMode, ErrorObject> {
 async fn set(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let mode = parse_mode(required_text(params, "mode")?)?;
     let expected = optional_text(params, "expectedMode").map(parse_mode).transpose()?;
-    let now = current(session).await?;
-    if expected.is_some_and(|expected| expected != now) {
-        let message = format!("the session is in {now} mode");
+    let current_mode = current(session).await?;
+    if expected.is_some_and(|expected| expected != current_mode) {
+        let message = format!("the session is in {current_mode} mode");
         return Ok(json!({ "status": "conflict", "modelChanged": false, "modeApplied": false, "message": message }));
     }
     let _done: Value = session.call(Method::ModeSet, ModeParams { mode }).await?;
     Ok(json!({ "status": "applied", "modelChanged": false, "modeApplied": true }))
 }
 
-fn parse_mode(word: &str) -> Result<SessionMode, ErrorObject> {
-    SessionMode::from_name(word)
-        .ok_or_else(|| ErrorObject::bad_params(format!("`{word}` is not a mode; it is interactive, plan or autopilot")))
+fn parse_mode(name: &str) -> Result<SessionMode, ErrorObject> {
+    SessionMode::from_name(name)
+        .ok_or_else(|| ErrorObject::bad_params(format!("unknown mode `{name}`; use interactive, plan or autopilot")))
 }

@@ -1,4 +1,4 @@
-//! `session.model.*`: the model that the session's own agent asks.
+//! `session.model.*`: the root's model.
 
 use protocol::api::{Method, ModelParams};
 use rpc::ErrorObject;
@@ -11,7 +11,7 @@ use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -37,16 +37,17 @@ async fn current(session: &HostedSession) -> Result<String, ErrorObject> {
     Ok(model)
 }
 
-/// The model that a client means: at a provider of its own, models go by their own names.
-fn resolve_model(current: &str, wanted: &str) -> String {
-    let (own, known) = (format!("{}/", ClientProvider::NAME), wanted.contains('/'));
-    if current.starts_with(&own) && !known { format!("{own}{wanted}") } else { wanted.to_owned() }
+/// The full name of the model that a client requests. If the session uses the client's own provider, a name without `/`
+/// is one of that provider's models.
+fn resolve_model(current: &str, requested: &str) -> String {
+    let (prefix, is_full_name) = (format!("{}/", ClientProvider::NAME), requested.contains('/'));
+    if current.starts_with(&prefix) && !is_full_name { format!("{prefix}{requested}") } else { requested.to_owned() }
 }
 
-/// How many tokens a model takes, as far as clients are told: they only show it.
+/// The context size reported to clients, which only display it.
 const CONTEXT: u64 = 128_000;
 
-/// A model as clients know it.
+/// A model in the SDK's format.
 pub(crate) fn model_view(model: &str) -> Value {
     let supports = json!({ "vision": true, "reasoningEffort": true });
     let limits = json!({ "max_context_window_tokens": CONTEXT });
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_of_the_client_s_own_provider_goes_by_its_own_name() {
+    fn a_bare_name_is_a_model_of_the_client_s_own_provider() {
         assert_eq!(resolve_model("client/a", "b"), "client/b");
         assert_eq!(resolve_model("client/a", "openai/b"), "openai/b");
         assert_eq!(resolve_model("script/x.yaml", "b"), "b");

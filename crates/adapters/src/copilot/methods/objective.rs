@@ -1,4 +1,4 @@
-//! `session.autopilotObjective.getState`: what the session's own agent is at on autopilot, as the log tells.
+//! `session.autopilotObjective.getState`: the objective in autopilot and its progress, derived from the log.
 
 use protocol::api::{Method, TasksPage, TasksParams};
 use protocol::{AutopilotStop, Envelope, Event, MailBody, Principal, SessionMode, TaskType};
@@ -11,7 +11,7 @@ use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     _params: Value,
@@ -23,8 +23,8 @@ pub(crate) async fn call(
 }
 
 async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
-    let wanted = TasksParams { kind: Some(TaskType::Main), ..TasksParams::default() };
-    let TasksPage { tasks, .. } = session.call(Method::TasksList, wanted).await?;
+    let query = TasksParams { kind: Some(TaskType::Main), ..TasksParams::default() };
+    let TasksPage { tasks, .. } = session.call(Method::TasksList, query).await?;
     let Some(root) = tasks.first().map(|task| task.id) else { return Ok(None) };
     let (home, id) = (session.home().clone(), session.id());
     let reading = tokio::task::spawn_blocking(move || SessionReader::open(&home, id)?.task_events(root));
@@ -32,11 +32,11 @@ async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
     Ok(log.into_iter().fold(ObjectiveProgress::default(), ObjectiveProgress::read).into_state())
 }
 
-/// Where the agent is with its objectives.
+/// The progress of the current objective.
 #[derive(Debug, Default)]
 struct ObjectiveProgress {
     mode: SessionMode,
-    /// How many objectives there were.
+    /// How many objectives there have been.
     number: u64,
     objective: Option<String>,
     continues: u32,

@@ -1,4 +1,4 @@
-//! `session.plan.*`: the plan, and the todos that were made of it.
+//! `session.plan.*`: the plan and its todos.
 
 use protocol::api::{Method, PlanParams, PlanResult, TodoView, TodosPage, TodosParams};
 use rpc::ErrorObject;
@@ -9,11 +9,11 @@ use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
-/// How many todos are asked for at once.
+/// How many todos are requested at once.
 const PAGE: u64 = 1_000;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -54,8 +54,8 @@ async fn read(session: &HostedSession) -> Result<Option<String>, ErrorObject> {
 async fn todos(session: &HostedSession) -> Result<Vec<TodoView>, ErrorObject> {
     let mut all = Vec::new();
     loop {
-        let wanted = TodosParams { offset: all.len() as u64, limit: Some(PAGE), ..TodosParams::default() };
-        let page: TodosPage = session.call(Method::TodosList, wanted).await?;
+        let query = TodosParams { offset: all.len() as u64, limit: Some(PAGE), ..TodosParams::default() };
+        let page: TodosPage = session.call(Method::TodosList, query).await?;
         let is_last = page.todos.is_empty();
         all.extend(page.todos);
         if is_last || all.len() as u64 >= page.total {

@@ -1,4 +1,4 @@
-//! The provider that a client brings along with a session: where its model is asked, and with which key.
+//! The model provider that a client supplies with a session: its address, key and model.
 
 use std::collections::BTreeMap;
 
@@ -11,62 +11,62 @@ use rpc::ErrorObject;
 
 use crate::{ClientProvider, OpenRequest};
 
-/// Has a session use the provider that `session.create` or `session.resume` names, if it names one.
-pub(crate) fn apply(order: &mut OpenRequest, params: &Value) -> Result<(), ErrorObject> {
-    let given = &params["provider"];
-    if !given.is_null() {
-        let offer = CopilotProviderParams::read(given).and_then(CopilotProviderParams::into_provider);
-        order.provider = Some(offer.map_err(ErrorObject::bad_params)?);
+/// Applies the provider of `session.create` or `session.resume`, if there is one.
+pub(crate) fn apply(request: &mut OpenRequest, params: &Value) -> Result<(), ErrorObject> {
+    let input = &params["provider"];
+    if !input.is_null() {
+        let provider = CopilotProviderParams::read(input).and_then(CopilotProviderParams::into_provider);
+        request.provider = Some(provider.map_err(ErrorObject::bad_params)?);
     }
     Ok(())
 }
 
-/// Most headers that a client may add.
+/// Maximum number of headers that a client may add.
 const HEADERS: usize = 32;
 
-/// A provider as the Copilot SDKs describe it.
+/// A provider in the Copilot SDK's format.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CopilotProviderParams {
-    /// What it speaks: `openai`, `azure` or `anthropic`.
+    /// The API: `openai`, `azure` or `anthropic`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// Which of its two forms an OpenAI server speaks: `completions` or `responses`.
+    /// The variant of OpenAI's API: `completions` or `responses`.
     pub wire_api: Option<String>,
-    /// Where it is.
+    /// The address.
     pub base_url: String,
     /// Its key.
     #[serde(deserialize_with = "secret")]
     pub api_key: Option<Secret>,
-    /// A key that is sent as a bearer token, whatever it speaks.
+    /// A key that is sent as a bearer token with any API.
     #[serde(deserialize_with = "secret")]
     pub bearer_token: Option<Secret>,
-    /// Whether the client would give a token for each request, which it is not asked for.
+    /// Whether the client wants to supply a token for each request, which is not supported.
     pub has_bearer_token_provider: bool,
-    /// What only Azure needs.
+    /// Options for Azure.
     pub azure: Option<AzureOptions>,
     /// More headers.
     #[serde(deserialize_with = "headers")]
     pub headers: BTreeMap<String, Secret>,
-    /// What its model is known by.
+    /// The model's id.
     pub model_id: Option<String>,
-    /// What its model is called there, if that is something else.
+    /// The model's name at the provider, if it differs.
     pub wire_model: Option<String>,
-    /// Most tokens of a request.
+    /// Maximum tokens of a request.
     pub max_prompt_tokens: Option<u32>,
-    /// Most tokens of an answer.
+    /// Maximum tokens of an answer.
     pub max_output_tokens: Option<u32>,
 }
 
-/// What only Azure needs.
+/// Options for Azure.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AzureOptions {
-    /// The version of its API; the newest when absent.
+    /// The API version; the newest when absent.
     pub api_version: Option<String>,
 }
 
-/// What a provider speaks.
+/// The API of a provider.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProviderDialect {
     OpenAi,
@@ -76,29 +76,30 @@ enum ProviderDialect {
 
 impl CopilotProviderParams {
     /// Reads `provider` of `session.create` and `session.resume`.
-    pub fn read(given: &Value) -> Result<CopilotProviderParams, String> {
-        // What is wrong may stand beside a key, so it is not repeated.
-        CopilotProviderParams::deserialize(given).map_err(|_error| "provider is not what the SDKs describe".into())
+    pub fn read(input: &Value) -> Result<CopilotProviderParams, String> {
+        // The detailed error may contain a key, so it is left out.
+        CopilotProviderParams::deserialize(input)
+            .map_err(|_error| "`provider` is not in the Copilot SDK's format".into())
     }
 
-    /// The provider in our words.
+    /// Converts it into Bosun's provider.
     pub fn into_provider(self) -> Result<ClientProvider, String> {
         if self.has_bearer_token_provider {
-            return Err("provider.bearerTokenProvider is not served: give an apiKey or a bearerToken".into());
+            return Err("provider.bearerTokenProvider is not supported: use an apiKey or a bearerToken".into());
         }
-        let speech = self.dialect()?;
-        let wire = self.wire(speech)?;
+        let dialect = self.dialect()?;
+        let wire = self.wire(dialect)?;
         let model = self.wire_model.clone().or_else(|| self.model_id.clone()).filter(|name| !name.is_empty());
-        let (base_url, query) = self.address(speech, model.as_deref())?;
-        let (key, mut carried) = self.key(speech);
+        let (base_url, query) = self.address(dialect, model.as_deref())?;
+        let (key, mut headers) = self.key(dialect);
         if self.headers.len() > HEADERS {
             return Err(format!("provider.headers has more than {HEADERS} headers"));
         }
-        carried.extend(self.headers.clone());
-        let extra = RequestExtras { headers: carried, query };
+        headers.extend(self.headers.clone());
+        let extra = RequestExtras { headers, query };
         let models = model.iter().map(|name| (name.clone(), self.model_limits())).collect();
-        let at = Provider { wire, base_url, key, is_small: false, max_concurrent_requests: None, extra, models };
-        Ok(ClientProvider { provider: at, model })
+        let provider = Provider { wire, base_url, key, is_small: false, max_concurrent_requests: None, extra, models };
+        Ok(ClientProvider { provider, model })
     }
 
     fn dialect(&self) -> Result<ProviderDialect, String> {
@@ -106,26 +107,26 @@ impl CopilotProviderParams {
             None | Some("openai") => Ok(ProviderDialect::OpenAi),
             Some("azure") => Ok(ProviderDialect::Azure),
             Some("anthropic") => Ok(ProviderDialect::Anthropic),
-            Some(other) => Err(format!("provider.type `{other}` is not known; it is openai, azure or anthropic")),
+            Some(other) => Err(format!("unknown provider.type `{other}`; use openai, azure or anthropic")),
         }
     }
 
-    fn wire(&self, speech: ProviderDialect) -> Result<WireFormat, String> {
-        match (speech, self.wire_api.as_deref()) {
+    fn wire(&self, dialect: ProviderDialect) -> Result<WireFormat, String> {
+        match (dialect, self.wire_api.as_deref()) {
             (ProviderDialect::Anthropic, _) => Ok(WireFormat::Anthropic),
             (ProviderDialect::OpenAi | ProviderDialect::Azure, None | Some("completions")) => Ok(WireFormat::Chat),
             (ProviderDialect::OpenAi | ProviderDialect::Azure, Some("responses")) => Ok(WireFormat::Responses),
             (ProviderDialect::OpenAi | ProviderDialect::Azure, Some(other)) => {
-                Err(format!("provider.wireApi `{other}` is not known; it is completions or responses"))
+                Err(format!("unknown provider.wireApi `{other}`; use completions or responses"))
             }
         }
     }
 
-    /// Where requests go, and what follows their path. An Azure server with a version has a place for each model.
-    fn address(&self, speech: ProviderDialect, model: Option<&str>) -> Result<(String, Option<String>), String> {
+    /// The address and query string of requests. An Azure server with a version has an address for each model.
+    fn address(&self, dialect: ProviderDialect, model: Option<&str>) -> Result<(String, Option<String>), String> {
         let base = self.base_url.trim().trim_end_matches('/');
         let version = self.azure.as_ref().and_then(|azure| azure.api_version.clone());
-        match (speech, version) {
+        match (dialect, version) {
             (ProviderDialect::OpenAi, _) => Ok((base.to_owned(), None)),
             (ProviderDialect::Anthropic, _) => Ok((base.strip_suffix("/v1").unwrap_or(base).to_owned(), None)),
             (ProviderDialect::Azure, _) if base.contains("/openai") => Ok((base.to_owned(), None)),
@@ -135,7 +136,7 @@ impl CopilotProviderParams {
                 let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
                 if !plain(&version) || !plain(model) {
                     return Err(
-                        "provider.azure.apiVersion and provider.modelId are letters, digits, `-`, `_`, `.`".into()
+                        "provider.azure.apiVersion and provider.modelId may only contain letters, digits, `-._`".into(),
                     );
                 }
                 Ok((format!("{base}/openai/deployments/{model}"), Some(format!("api-version={version}"))))
@@ -143,9 +144,9 @@ impl CopilotProviderParams {
         }
     }
 
-    /// The key as its wire sends it, or as headers where that is not how it is sent.
-    fn key(&self, speech: ProviderDialect) -> (ProviderKey, Vec<(String, Secret)>) {
-        match (speech, &self.bearer_token, &self.api_key) {
+    /// The key in the wire format's usual place, or as headers if the provider expects it there.
+    fn key(&self, dialect: ProviderDialect) -> (ProviderKey, Vec<(String, Secret)>) {
+        match (dialect, &self.bearer_token, &self.api_key) {
             (_, None, None) => (ProviderKey::NotNeeded, Vec::new()),
             (ProviderDialect::OpenAi | ProviderDialect::Azure, Some(token), _) => {
                 (ProviderKey::Present(token.clone()), Vec::new())
@@ -172,13 +173,13 @@ impl CopilotProviderParams {
 }
 
 fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error> {
-    let words = Option::<String>::deserialize(from)?;
-    Ok(words.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty()).map(Secret::new))
+    let text = Option::<String>::deserialize(from)?;
+    Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).map(Secret::new))
 }
 
 fn headers<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Secret>, D::Error> {
-    let given = Option::<BTreeMap<String, String>>::deserialize(from)?.unwrap_or_default();
-    Ok(given.into_iter().map(|(name, value)| (name, Secret::new(value))).collect())
+    let headers = Option::<BTreeMap<String, String>>::deserialize(from)?.unwrap_or_default();
+    Ok(headers.into_iter().map(|(name, value)| (name, Secret::new(value))).collect())
 }
 
 #[cfg(test)]
@@ -227,7 +228,7 @@ mod tests {
         let wrong = provider(json!({ "baseUrl": 7, "apiKey": "sk-hidden" })).unwrap_err();
         assert!(!wrong.contains("sk-hidden"), "{wrong}");
         let asks = json!({ "baseUrl": "https://h", "hasBearerTokenProvider": true });
-        assert!(provider(asks).unwrap_err().contains("bearerTokenProvider is not served"));
+        assert!(provider(asks).unwrap_err().contains("bearerTokenProvider is not supported"));
         assert!(provider(json!({ "type": "fax", "baseUrl": "https://h" })).unwrap_err().contains("fax"));
         assert!(
             !format!("{:?}", CopilotProviderParams::read(&json!({ "apiKey": "sk-hidden" })).unwrap())

@@ -1,4 +1,4 @@
-//! Methods that are about the server, or about sessions that a client does not hold yet.
+//! Methods about the server, or about sessions that the client has not joined.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::copilot::connection::CopilotConnection;
 use crate::copilot::session_names;
 use crate::session_uuid;
 
-/// The version of the family's protocol that is spoken.
+/// The version of the Copilot SDK's protocol.
 const PROTOCOL: u32 = 3;
 
-/// What clients may report on and start.
+/// The kinds of tasks that clients can report or start.
 const TASK_KINDS: [&str; 3] = ["agent", "client", "shell"];
 
 const METHODS: [&str; 21] = [
@@ -49,9 +49,13 @@ pub(crate) fn serves(method: &str) -> bool {
     METHODS.contains(&method)
 }
 
-pub(crate) async fn call(visit: &Arc<CopilotConnection>, method: &str, params: Value) -> Result<Value, ErrorObject> {
+pub(crate) async fn call(
+    connection: &Arc<CopilotConnection>,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorObject> {
     match method {
-        "connect" => connect(visit, &params),
+        "connect" => connect(connection, &params),
         "ping" => Ok(json!({
             "message": format!("pong: {}", params["message"].as_str().unwrap_or_default()),
             "timestamp": SystemClock.now().to_string(),
@@ -59,100 +63,98 @@ pub(crate) async fn call(visit: &Arc<CopilotConnection>, method: &str, params: V
         })),
         "status.get" => Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "protocolVersion": PROTOCOL })),
         "auth.getStatus" => Ok(json!({ "isAuthenticated": false, "statusMessage": "Bosun needs no login" })),
-        "models.list" | "agents.discover" | "tools.list" => discover::call(visit, method, &params),
+        "models.list" | "agents.discover" | "tools.list" => discover::call(connection, method, &params),
         "runtime.shutdown" => {
-            visit.server().close();
+            connection.server().close();
             Ok(Value::Null)
         }
-        "session.create" => client_session::create(visit, &params).await,
-        "session.resume" => client_session::resume(visit, &params).await,
+        "session.create" => client_session::create(connection, &params).await,
+        "session.resume" => client_session::resume(connection, &params).await,
         "session.detach" | "session.destroy" => {
-            visit.leave_session(session_param(&params)?).await;
+            connection.leave_session(session_param(&params)?).await;
             Ok(json!({ "success": true }))
         }
-        "session.delete" => delete(visit, &params).await,
-        "session.list" | "sessions.list" => list(visit, &params).await,
+        "session.delete" => delete(connection, &params).await,
+        "session.list" | "sessions.list" => list(connection, &params).await,
         "sessions.fork" => {
-            let copy = client_session::fork(visit, &params).await?;
+            let copy = client_session::fork(connection, &params).await?;
             Ok(json!({ "sessionId": session_uuid(copy).to_string() }))
         }
         "session.getLastId" => {
-            let newest = known_sessions(visit).await?.into_iter().max_by_key(|known| known.row.updated_at);
-            Ok(newest.map_or(json!({}), |known| json!({ "sessionId": known.called })))
+            let newest = known_sessions(connection).await?.into_iter().max_by_key(|session| session.row.updated_at);
+            Ok(newest.map_or(json!({}), |session| json!({ "sessionId": session.name })))
         }
         "session.getMetadata" => {
-            let wanted = session_param(&params)?;
-            let found = known_sessions(visit).await?.into_iter().find(|known| known.row.id == wanted);
-            Ok(found.map_or(json!({}), |known| json!({ "session": metadata(&known) })))
+            let id = session_param(&params)?;
+            let found = known_sessions(connection).await?.into_iter().find(|session| session.row.id == id);
+            Ok(found.map_or(json!({}), |session| json!({ "session": metadata(&session) })))
         }
         "session.getForeground" => Ok(json!({})),
-        "session.setForeground" => {
-            Ok(json!({ "success": false, "error": "there is no screen on which a session could be shown" }))
-        }
-        "session.getMessages" => messages(visit, &params).await,
+        "session.setForeground" => Ok(json!({ "success": false, "error": "there is no screen to show a session on" })),
+        "session.getMessages" => messages(connection, &params).await,
         other => Err(unhandled(other)),
     }
 }
 
-fn connect(visit: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    visit.admit(params["token"].as_str())?;
+fn connect(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
+    connection.admit(params["token"].as_str())?;
     let mut answer = json!({ "ok": true, "protocolVersion": PROTOCOL, "version": env!("CARGO_PKG_VERSION") });
-    if let Some(known) = params["supportedTaskKinds"].as_array() {
-        let both = TASK_KINDS.into_iter().filter(|kind| known.iter().any(|known| known == kind));
-        answer["taskKinds"] = both.collect();
+    if let Some(supported) = params["supportedTaskKinds"].as_array() {
+        let common = TASK_KINDS.into_iter().filter(|kind| supported.iter().any(|supported| supported == kind));
+        answer["taskKinds"] = common.collect();
     }
     Ok(answer)
 }
 
-async fn messages(visit: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let (home, id) = (visit.server().host.home(), own_session(visit, params)?);
+async fn messages(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
+    let (home, id) = (connection.server().host.home(), own_session(connection, params)?);
     Ok(json!({ "events": crate::copilot::history::recorded_events(home, id).await? }))
 }
 
-async fn delete(visit: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let id = own_session(visit, params)?;
-    visit.leave_session(id).await;
-    visit.server().evict(id).await;
-    let home = visit.server().host.home().clone();
+async fn delete(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
+    let id = own_session(connection, params)?;
+    connection.leave_session(id).await;
+    connection.server().evict(id).await;
+    let home = connection.server().host.home().clone();
     let removing = tokio::task::spawn_blocking(move || -> Result<(), StoreError> {
         store::remove_session(&home, id)?;
         SessionIndex::open(&home)?.remove(id)
     });
     match removing.await.map_err(ErrorObject::internal)? {
         Ok(()) => {
-            let told = json!({ "type": "session.deleted", "sessionId": params["sessionId"] });
-            visit.peer().notify("session.lifecycle", told).await;
+            let event = json!({ "type": "session.deleted", "sessionId": params["sessionId"] });
+            connection.peer().notify("session.lifecycle", event).await;
             Ok(json!({ "success": true }))
         }
         Err(error) => Ok(json!({ "success": false, "error": error.to_string() })),
     }
 }
 
-async fn list(visit: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
+async fn list(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     let cwd = params["filter"]["cwd"].as_str().or(params["filter"]["workingDirectory"].as_str());
-    let known = known_sessions(visit).await?;
-    let wanted = known.iter().filter(|known| cwd.is_none_or(|cwd| known.row.cwd == cwd));
-    Ok(json!({ "sessions": wanted.map(metadata).collect::<Vec<_>>() }))
+    let sessions = known_sessions(connection).await?;
+    let matching = sessions.iter().filter(|session| cwd.is_none_or(|cwd| session.row.cwd == cwd));
+    Ok(json!({ "sessions": matching.map(metadata).collect::<Vec<_>>() }))
 }
 
-/// A session, and what clients call it.
+/// A session and its name for clients.
 struct NamedSession {
     row: SessionRow,
-    called: String,
+    name: String,
 }
 
-/// Every session there is; those that are held are as they are now.
-async fn known_sessions(visit: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
-    let (home, base) = (visit.server().host.home().clone(), visit.server().base_dir.clone());
+/// All sessions that the client can see.
+async fn known_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
+    let (home, base) = (connection.server().host.home().clone(), connection.server().base_dir.clone());
     let reading = tokio::task::spawn_blocking(move || -> Result<Vec<NamedSession>, StoreError> {
         let rows = SessionIndex::open(&home)?.reconcile(&home)?.list(None)?;
-        let known = |row: SessionRow| NamedSession { called: session_names::session_name(&home, row.id), row };
-        Ok(rows.into_iter().filter(|row| base.owns(&home, row.id)).map(known).collect())
+        let named = |row: SessionRow| NamedSession { name: session_names::session_name(&home, row.id), row };
+        Ok(rows.into_iter().filter(|row| base.owns(&home, row.id)).map(named).collect())
     });
     reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
 }
 
-fn metadata(NamedSession { row, called }: &NamedSession) -> Value {
+fn metadata(NamedSession { row, name: called }: &NamedSession) -> Value {
     json!({
         "sessionId": called,
         "startTime": row.created_at.to_string(),
@@ -168,10 +170,10 @@ fn session_param(params: &Value) -> Result<SessionId, ErrorObject> {
     session_names::resolve_session(text).ok_or_else(|| session_not_found(text))
 }
 
-/// The session that is named, if the client knows it.
-fn own_session(visit: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
+/// The session in the parameters, if the client can see it.
+fn own_session(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
     let id = session_param(params)?;
-    let server = visit.server();
+    let server = connection.server();
     let is_known = server.base_dir.owns(server.host.home(), id);
     is_known.then_some(id).ok_or_else(|| session_not_found(params["sessionId"].as_str().unwrap_or_default()))
 }

@@ -1,4 +1,4 @@
-//! `session.skills.*`: the skills that a person may name.
+//! `session.skills.*`: the skills that a user can invoke.
 
 use protocol::api::{Method, SlashKind, SlashList, SlashView};
 use rpc::ErrorObject;
@@ -9,7 +9,7 @@ use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     _params: Value,

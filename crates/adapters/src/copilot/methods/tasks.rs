@@ -1,4 +1,4 @@
-//! `session.tasks.*`: the agents and commands of a session, and the tasks that clients run themselves.
+//! `session.tasks.*`: the agents and commands of a session, and its external tasks.
 
 mod output;
 mod view;
@@ -18,11 +18,11 @@ use crate::copilot::client_tasks;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
-/// How many tasks are asked for at once.
+/// How many tasks are requested at once.
 const PAGE: u64 = 1_000;
 
 pub(crate) async fn call(
-    visit: &CopilotConnection,
+    connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -48,11 +48,11 @@ pub(crate) async fn call(
             session.wait_until_quiet().await;
             Ok(json!({}))
         }
-        // What is listed is always as it is.
+        // Lists are always current.
         "session.tasks.refresh" => Ok(json!({})),
         "session.tasks.readOutput" => output::read(session, &params).await,
-        "session.tasks.register" => client_tasks::register(session, visit.peer(), &params).await,
-        "session.tasks.update" => client_tasks::update(session, &visit.peer(), &params).await,
+        "session.tasks.register" => client_tasks::register(session, connection.peer(), &params).await,
+        "session.tasks.update" => client_tasks::update(session, &connection.peer(), &params).await,
         other => Err(unhandled(other)),
     }
 }
@@ -66,12 +66,12 @@ async fn list(session: &HostedSession) -> Result<Value, ErrorObject> {
     Ok(json!({ "tasks": tasks }))
 }
 
-/// Every task but the session's own.
+/// Every task except the root.
 async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObject> {
     let (mut all, mut offset) = (Vec::new(), 0);
     loop {
-        let wanted = TasksParams { offset, limit: Some(PAGE), ..TasksParams::default() };
-        let TasksPage { tasks, total } = session.call(Method::TasksList, wanted).await?;
+        let query = TasksParams { offset, limit: Some(PAGE), ..TasksParams::default() };
+        let TasksPage { tasks, total } = session.call(Method::TasksList, query).await?;
         let is_last = tasks.is_empty();
         offset += tasks.len() as u64;
         all.extend(tasks.into_iter().filter(|task| task.kind != TaskType::Main));
@@ -87,7 +87,7 @@ fn task_view(session: &HostedSession, task: &TaskView) -> Result<Value, ErrorObj
 }
 
 async fn start_agent(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
-    let wanted = StartAgentParams {
+    let agent = StartAgentParams {
         agent: required_text(params, "agentType")?.to_owned(),
         prompt: required_text(params, "prompt")?.to_owned(),
         name: optional_text(params, "name").map(str::to_owned),
@@ -95,7 +95,7 @@ async fn start_agent(session: &HostedSession, params: &Value) -> Result<Value, E
         model: optional_text(params, "model").map(str::to_owned),
     };
     session.resume_unfinished().await?;
-    let StartAgentResult { task } = session.call(Method::AgentsStart, wanted).await?;
+    let StartAgentResult { task } = session.call(Method::AgentsStart, agent).await?;
     Ok(json!({ "agentId": task.to_string() }))
 }
 
@@ -147,16 +147,16 @@ async fn cancel(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
 }
 
 async fn remove(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
-    let forgotten: Result<Value, _> = match client_tasks::find(session, required_text(params, "id")?).await? {
+    let removed: Result<Value, _> = match client_tasks::find(session, required_text(params, "id")?).await? {
         Some(external_task) => {
             session.call(Method::ExternalTasksForget, ExternalTaskIdParams { id: external_task.id }).await
         }
         None => session.call(Method::TasksForget, TaskParams { task: task_param(params)? }).await,
     };
-    Ok(json!({ "removed": unless_refused(forgotten)? }))
+    Ok(json!({ "removed": unless_refused(removed)? }))
 }
 
-/// The task that the session's own agent waits for, the newest of them.
+/// The newest task that the root waits for.
 async fn promotable(session: &HostedSession) -> Result<Option<TaskView>, ErrorObject> {
     Ok(below_root(session).await?.into_iter().rev().find(view::is_promotable))
 }
@@ -171,15 +171,15 @@ async fn promote_current(session: &HostedSession) -> Result<Value, ErrorObject> 
     Ok(json!({ "task": task_view(session, &task)? }))
 }
 
-/// The task that the parameters name.
+/// The task id in the parameters.
 fn task_param(params: &Value) -> Result<TaskId, ErrorObject> {
     let id = required_text(params, "id")?;
     id.parse().map_err(|_| ErrorObject::internal(format!("Task not found: {id}")))
 }
 
-/// Whether something was done; what the session refused was not.
-fn unless_refused(done: Result<Value, ErrorObject>) -> Result<bool, ErrorObject> {
-    match done {
+/// Whether a call was performed; `false` if the session refused it.
+fn unless_refused(result: Result<Value, ErrorObject>) -> Result<bool, ErrorObject> {
+    match result {
         Ok(_) => Ok(true),
         Err(error) if is_refusal(&error) => Ok(false),
         Err(error) => Err(error),

@@ -1,4 +1,4 @@
-//! `session.workspaces.*`: files that clients keep with a session, in a folder of its own.
+//! `session.workspaces.*`: files that clients store with a session, in a separate folder.
 
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
@@ -11,14 +11,14 @@ use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
-/// Most bytes of one file.
+/// Maximum bytes of one file.
 const FILE: usize = 4 << 20;
 
-/// Most files that are listed.
+/// Maximum number of listed files.
 const FILES: usize = 10_000;
 
 pub(crate) async fn call(
-    _visit: &CopilotConnection,
+    _connection: &CopilotConnection,
     session: &HostedSession,
     method: &str,
     params: Value,
@@ -52,13 +52,13 @@ async fn blocking(work: impl FnOnce() -> io::Result<Value> + Send + 'static) -> 
     done.map_err(ErrorObject::internal)
 }
 
-/// A path below the folder. Only its owner can write there, so that no link leads out of it.
+/// A path below the folder. Only the user can write there, so no link leads out of it.
 fn within(folder: &Path, path: &str) -> Result<PathBuf, ErrorObject> {
     let relative = Path::new(path);
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     match is_plain && relative.file_name().is_some() {
         true => Ok(folder.join(relative)),
-        false => Err(ErrorObject::bad_params(format!("`{path}` does not stay in the session's own folder"))),
+        false => Err(ErrorObject::bad_params(format!("`{path}` is not inside the session's folder"))),
     }
 }
 

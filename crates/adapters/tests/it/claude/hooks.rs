@@ -100,7 +100,7 @@ async fn a_hook_that_blocks_a_prompt_ends_the_turn() {
     let asked = visit.asked("hook_callback").await;
     visit.answer(&asked, json!({ "decision": "block", "reason": "not on Sundays" })).await;
     let result = visit.until_type("result").await;
-    assert_eq!(result["result"], "a hook did not take the prompt: not on Sundays");
+    assert_eq!(result["result"], "a hook rejected the prompt: not on Sundays");
     assert_eq!(result["num_turns"], 0);
     visit.close().await;
 }

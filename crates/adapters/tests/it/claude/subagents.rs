@@ -189,5 +189,5 @@ async fn agents_of_the_client_are_given_as_our_own_option() {
     let mut refused = Visit::greeted(&inn, &[], json!({ "agents": { "counter": { "prompt": "Count." } } })).await;
     refused.prompt("count").await;
     let result = refused.until_type("result").await;
-    assert_eq!(result["errors"][0], "the agent `counter` has no description: give it one, as a text");
+    assert_eq!(result["errors"][0], "the agent `counter` has no description: add one, as a string");
 }

@@ -52,7 +52,7 @@ impl SessionHost for Inn {
                 self.stage.set_mode(PermissionMode::AllowAll);
             }
             self.orders.lock().unwrap().push(flags);
-            let opened = self.stage.lodge(start, id, extensions).await;
+            let opened = self.stage.open_as_adapter(start, id, extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
     }

@@ -34,7 +34,7 @@ impl SessionHost for Cottage {
     fn open(&self, order: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
             *self.flags.lock().unwrap() = order.flags;
-            let opened = self.stage.lodge(order.start, order.id, order.client_extensions).await;
+            let opened = self.stage.open_as_adapter(order.start, order.id, order.client_extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
     }

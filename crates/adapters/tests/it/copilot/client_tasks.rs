@@ -100,7 +100,7 @@ async fn a_client_that_comes_back_finds_its_task_orphaned_and_takes_it_up() {
     assert_eq!((&orphan["status"], &orphan["owner"]["presence"]), (&json!("orphaned"), &json!("disconnected")));
     assert!(orphan["orphanedAt"].is_string());
     let moved = client.call("session.tasks.register", build(&id, Some(3))).await.unwrap_err();
-    assert!(moved["message"].as_str().unwrap().contains("stands at 4"), "{moved}");
+    assert!(moved["message"].as_str().unwrap().contains("at sequence 4"), "{moved}");
     let taken = client.call("session.tasks.register", build(&id, Some(4))).await.unwrap();
     assert_eq!((&taken["reclaimed"], &taken["task"]["status"]), (&json!(true), &json!("running")));
     assert!(taken["task"]["reclaimedAt"].is_string());

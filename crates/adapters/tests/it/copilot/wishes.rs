@@ -53,7 +53,7 @@ async fn what_a_client_does_not_get_is_told_with_its_first_message() {
     let events = client.events_to("session.idle").await;
     let warnings: Vec<&Value> = events.iter().filter(|event| event["type"] == "session.warning").collect();
     assert_eq!(warnings.len(), 1);
-    assert!(warnings[0]["data"]["message"].as_str().unwrap().ends_with("are not there: db"));
+    assert!(warnings[0]["data"]["message"].as_str().unwrap().ends_with("are not available: db"));
     client.leave().await;
 }
 

@@ -21,7 +21,7 @@ impl SessionHost for Furnished {
 
     fn open(&self, order: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
-            let opened = self.0.lodge(order.start, order.id, order.client_extensions).await;
+            let opened = self.0.open_as_adapter(order.start, order.id, order.client_extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
     }

@@ -1,4 +1,4 @@
-//! Random logs: whatever lines sum up, they sum up to what the log's turns came to.
+//! Random logs: lines of every grouping add up to the turns of the log.
 
 use host::{Home, ProcessIdentity};
 use proptest::prelude::*;

@@ -9,7 +9,7 @@ use super::*;
 const ROOT: u128 = 1;
 const FRONT: u128 = 2;
 
-/// A log of one agent that made one call and was told its answer.
+/// A log of one agent that made one call and got its result.
 fn log() -> Vec<(u128, Event)> {
     let call = CallId("one".into());
     let content =
@@ -82,7 +82,7 @@ fn remains(events: Vec<(u128, Event)>) -> RunArtifacts {
     }
 }
 
-/// The kinds of faults besides those of the agents that this log lacks.
+/// The kinds of faults, except those about agents that this log lacks.
 fn kinds(remains: &RunArtifacts) -> Vec<AuditFaultKind> {
     let faults = audit_run(Workload::of(1), remains);
     faults.iter().map(|fault| fault.kind).filter(|kind| *kind != AuditFaultKind::Lost).collect()

@@ -49,7 +49,7 @@ fn run(stage: &BinaryFixture, death: Option<&str>) -> Vec<Envelope> {
     stage.script(&always_five());
     let ended = match death {
         Some(fault) => {
-            stage.prompt("go").env("BOSUN_FAULT", fault).unheard().run().expect_killed();
+            stage.prompt("go").env("BOSUN_FAULT", fault).discard_output().run().expect_killed();
             stage.bosun(["--continue", "--allow-all"]).run()
         }
         None => stage.prompt("go").run(),

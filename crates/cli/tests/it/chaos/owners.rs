@@ -28,7 +28,13 @@ rules:
 /// A session whose owner died at work.
 fn orphaned() -> (BinaryFixture, String) {
     let stage = stage();
-    stage.script(WORK).prompt("go").env("BOSUN_FAULT", "after-commit:callAnswered:2").unheard().run().expect_killed();
+    stage
+        .script(WORK)
+        .prompt("go")
+        .env("BOSUN_FAULT", "after-commit:callAnswered:2")
+        .discard_output()
+        .run()
+        .expect_killed();
     let id = stage.newest();
     (stage, id)
 }

@@ -50,7 +50,7 @@ fn witness(stage: &BinaryFixture) -> String {
 #[test]
 fn a_call_is_listed_shown_and_allowed_while_its_session_runs() {
     let stage = stage();
-    assert_eq!(approvals(&stage, &[]).expect(0).stderr, "nothing waits for you\n");
+    assert_eq!(approvals(&stage, &[]).expect(0).stderr, "nothing waits for your decision\n");
     let running = asking(&stage, 1);
     running.await_stderr("    bosun approvals allow ");
     let row = waiting(&stage).remove(0);
@@ -62,7 +62,7 @@ fn a_call_is_listed_shown_and_allowed_while_its_session_runs() {
     let listed = approvals(&stage, &[]).expect(0);
     let lines: Vec<&str> = listed.stdout.lines().collect();
     assert!(
-        lines[0].starts_with(&format!("1  {}", &id(&row)[..12])) && lines[0].contains("  /root  (denied in "),
+        lines[0].starts_with(&format!("1  {}", &id(&row)[..12])) && lines[0].contains("  /root  (will be denied in "),
         "{listed:#?}"
     );
     assert_eq!(lines[1], format!("  in {}: go", row["session"].as_str().unwrap()));
@@ -99,15 +99,15 @@ fn twenty_asks_outlive_a_kill_and_one_decision_releases_one_call() {
     let first = id(&asks[0]);
     let kept = approvals(&stage, &["allow", first]).expect(0);
     let session = asks[0]["session"].as_str().unwrap();
-    assert!(kept.stderr.contains(&format!("it waits; go on with: bosun --resume {session}")), "{}", kept.stderr);
+    assert!(kept.stderr.contains(&format!("decision waits; resume with: bosun --resume {session}")), "{}", kept.stderr);
     assert_eq!(waiting(&stage)[0]["left"], json!({ "type": "allow" }));
-    approvals(&stage, &["deny", first]).expect(2).says(&["is allowed already, and waits for its session"]);
+    approvals(&stage, &["deny", first]).expect(2).says(&["is already allowed, and waits for its session"]);
 
     let running = stage.bosun(["--resume", session, "--ask-wait", "1m"]).start();
     within(PATIENCE, "the allowed call", || witness(&stage) == "0\n");
     within(PATIENCE, "the others", || waiting(&stage).len() == 19);
     let last = approvals(&stage, &["allow", id(&asks[19])]).expect(0);
-    assert_eq!(last.stderr, "it runs after the calls before it, 18 of which wait for you\n");
+    assert_eq!(last.stderr, "it runs after the calls before it; 18 of them wait for you\n");
     assert_eq!(witness(&stage), "0\n");
     let denied = approvals(&stage, &["deny", "--session", session, "--reason", "enough", "--json"]).expect(0).json();
     let fates: Vec<&Value> = denied.as_array().unwrap().iter().map(|row| &row["fate"]["type"]).collect();
@@ -142,10 +142,10 @@ fn what_nobody_decided_in_time_is_in_the_result() {
     let run = stage.script(&calls(1)).bosun(["-p", "go", "--ask-wait", "300ms", "--output-format", "json"]).run();
     let denial = run.expect(0).json()["denials"][0].clone();
     assert_eq!(denial["input"], r#"{"command":"echo 0 >> witness"}"#);
-    assert!(denial["reason"].as_str().unwrap().ends_with(", and nobody decided it in time"), "{denial}");
+    assert!(denial["reason"].as_str().unwrap().ends_with(", and it was not decided in time"), "{denial}");
     let ask = denial["ask"].as_str().unwrap();
     let late = approvals(&stage, &["allow", ask]).expect(2);
-    assert!(late.stderr.contains("since nobody had decided it in time"), "{}", late.stderr);
+    assert!(late.stderr.contains(": no decision in time"), "{}", late.stderr);
     assert_eq!(witness(&stage), "");
 }
 
@@ -156,7 +156,7 @@ fn wrong_ids_and_wrong_verbs_decide_nothing_and_say_what_to_do() {
     let asks = waiting(&stage);
     approvals(&stage, &["allow", "no-such"])
         .expect(2)
-        .says(&["nothing that was asked begins with `no-such`", "hint: `bosun approvals` lists"]);
+        .says(&["no ask begins with `no-such`", "hint: `bosun approvals` lists"]);
     // There are sixty of them, and six letters to begin with; digits alone are numbers.
     let begins = |digit: &char| asks.iter().filter(|ask| id(ask).starts_with(*digit)).count() > 1;
     let digit = "abcdef".chars().find(begins).unwrap().to_string();
@@ -164,7 +164,7 @@ fn wrong_ids_and_wrong_verbs_decide_nothing_and_say_what_to_do() {
     approvals(&stage, &["allow", id(&asks[0]), "no-such"]).expect(2);
     approvals(&stage, &["allow"]).expect(2);
     approvals(&stage, &["allow", id(&asks[0]), "--all"]).expect(2);
-    approvals(&stage, &["answer", id(&asks[0]), "yes"]).expect(2).says(&["is a call, which is allowed or denied"]);
+    approvals(&stage, &["answer", id(&asks[0]), "yes"]).expect(2).says(&["is a tool call; allow or deny it"]);
     approvals(&stage, &["always", id(&asks[0]), "--rule", " "]).expect(2).says(&["is not a rule"]);
     approvals(&stage, &["--session", "nope"]).expect(2).says(&["no session begins with `nope`"]);
     assert_eq!(waiting(&stage), asks, "nothing was decided");
@@ -233,9 +233,9 @@ fn a_question_is_listed_with_its_choices_and_answered() {
     let listed = approvals(&stage, &[]).expect(0);
     assert!(listed.stdout.ends_with("\n  Which one?\n  1. left\n  2. right\n"), "{}", listed.stdout);
     assert_eq!(listed.stderr, "hint: bosun approvals answer 1 \"…\", or deny\n");
-    approvals(&stage, &["allow", "81d2"]).expect(2).says(&["is a question, which is answered or denied"]);
+    approvals(&stage, &["allow", "81d2"]).expect(2).says(&["is a question; answer or deny it"]);
     approvals(&stage, &["always", "81d2"]).expect(2).says(&["a question cannot be allowed"]);
-    approvals(&stage, &["allow", "--all"]).expect(0).says(&["1 stay open: questions are answered or denied"]);
+    approvals(&stage, &["allow", "--all"]).expect(0).says(&["1 left open: answer or deny questions"]);
     let answered = approvals(&stage, &["answer", "81d2", "2"]).expect(0);
     assert_eq!(answered.stdout, "81d281d281d2 answered: Which one?\n");
     let home = Home::open(stage.home()).unwrap();
@@ -243,5 +243,5 @@ fn a_question_is_listed_with_its_choices_and_answered() {
     let decision = AskDecision::Reply { text: "right".into() };
     let expected = SessionCommand::Decide(DecideParams { ask: AskId("81d2".repeat(8)), decision });
     assert_eq!(left, [(1, expected)]);
-    assert!(approvals(&stage, &[]).expect(0).stdout.contains("answered; go on with: bosun --resume ses-"));
+    assert!(approvals(&stage, &[]).expect(0).stdout.contains("answered; resume with: bosun --resume ses-"));
 }

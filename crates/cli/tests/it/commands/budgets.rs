@@ -14,9 +14,9 @@ fn a_budget_of_tokens_ends_the_run_with_what_was_said() {
     let id = stage.newest();
     let ended = ended.says(&[
         "  ! the budget allows only one last turn",
-        "error: the budget does not allow another question; spent: ",
+        "error: the budget does not allow another request; spent: ",
         " of 30000 tokens",
-        &format!("hint: go on with: bosun --resume {id} -p \"go on\" --max-tokens-total N"),
+        &format!("hint: resume with: bosun --resume {id} -p \"continue\" --max-tokens-total N"),
     ]);
     assert!(ended.stderr.lines().last().unwrap().contains("; cost: unknown; model: script/"), "{ended:?}");
     let session = stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json()["session"].clone();
@@ -57,13 +57,13 @@ fn a_budget_of_money_needs_a_price() {
     stage.script(ENDLESS);
     let refused = stage.prompt("go").args(["--max-budget-usd", "0.50"]).run().expect(2);
     insta::assert_snapshot!(shown(&stage, &refused.stderr), @r"
-    error: the price of script//stage/model.yaml is not known, so no budget in dollars can be held
+    error: the price of script//stage/model.yaml is unknown, so a budget in dollars cannot be enforced
     hint: limit it with --max-tokens-total instead
     ");
     assert!(stage.sessions().is_empty(), "nothing was begun");
     std::fs::write(stage.home().join("config.toml"), "[budget]\nusd = 5\n").unwrap();
     let refused = stage.prompt("go").args(["--max-tokens-total", "9000"]).run().expect(2);
-    refused.says(&["hint: take `usd` out of [budget] in config.toml"]);
+    refused.says(&["hint: remove `usd` from [budget] in config.toml"]);
     for wrong in ["0", "-1", "much", "0.0000001"] {
         stage.prompt("go").args([format!("--max-budget-usd={wrong}")]).run().expect(2).says(&["--max-budget-usd"]);
     }
@@ -86,9 +86,9 @@ rules:
     assert_eq!(ended.stdout, "This far I came.\n");
     let id = stage.newest();
     ended.says(&[
-        "  ! the time is up: one last turn",
-        "error: the time was up before the answer",
-        &format!("hint: go on with: bosun --resume {id} -p \"go on\" --timeout TIME"),
+        "  ! the time limit is reached: one last turn",
+        "error: the time limit was reached before the answer",
+        &format!("hint: resume with: bosun --resume {id} -p \"continue\" --timeout TIME"),
     ]);
-    stage.prompt("go").args(["--timeout", "0s"]).run().expect(2).says(&["longer than nothing"]);
+    stage.prompt("go").args(["--timeout", "0s"]).run().expect(2).says(&["longer than 0"]);
 }

@@ -41,13 +41,13 @@ fn the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
     assert_eq!((names(&listed, "agents").len(), names(&listed, "skills")), (9, vec!["pdf".to_owned()]));
     assert_eq!(listed["agents"][1]["shadowedBy"]["type"], "project");
     let shown = stage.bosun(["catalog", "list"]).run().expect(0).stdout;
-    assert!(shown.contains("built in  (not used: ") && shown.contains("explore.md stands in for it)"), "{shown}");
+    assert!(shown.contains("built in  (not used: replaced by ") && shown.contains("explore.md)"), "{shown}");
     let shown = stage.bosun(["catalog", "show", "Explore"]).run().expect(0).stdout;
     assert!(shown.contains("description   mine") && shown.ends_with("\nDo it.\n"), "{shown}");
     let shown = stage.bosun(["catalog", "show", "pdf"]).run().expect(0).stdout;
     assert!(shown.contains("description   x") && shown.ends_with("\n\nDo it.\n"), "{shown}");
     let shown = stage.bosun(["catalog", "show", "rubber-duck"]).run().expect(0).stdout;
-    assert!(shown.contains("likes         a model of another family"), "{shown}");
+    assert!(shown.contains("prefers       a model of another family"), "{shown}");
     let spec = stage.bosun(["catalog", "show", "code-review", "--json"]).run().expect(0).json();
     assert_eq!(spec["tools"].as_array().unwrap().len(), 4);
     stage
@@ -61,12 +61,12 @@ fn the_catalogue_lists_what_there_is_and_what_stands_in_for_what() {
 fn check_names_file_line_and_remedy_and_fails_for_errors_only() {
     let stage = stage();
     let fine = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
-    assert_eq!(fine, "8 agents and 0 skills, and nothing is wrong\n");
+    assert_eq!(fine, "8 agents and 0 skills, no problems\n");
     let home = stage.home();
     fs::create_dir_all(home.join("agents")).unwrap();
     fs::write(home.join("agents/odd.md"), "---\ndescription: x\ncoler: red\n---\nDo it.\n").unwrap();
     let odd = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
-    assert!(odd.contains("odd.md:3:1: the key `coler` is unknown; did you mean `color`?"), "{odd}");
+    assert!(odd.contains("odd.md:3:1: unknown key `coler`; did you mean `color`?"), "{odd}");
     stage.bosun(["catalog", "check", "--strict"]).run().expect(1);
     fs::write(home.join("agents/bad.md"), "---\nname: bad\n---\nDo it.\n").unwrap();
     let checked = stage.bosun(["catalog", "check", "--json"]).run().expect(1).json();
@@ -88,7 +88,7 @@ fn isolation_is_shown_and_check_finds_agents_and_models_that_cannot_be_used() {
     stage.bosun(["catalog", "check", "--strict"]).run().expect(0);
     fs::write(agents.join("odd.md"), "---\ndescription: x\nmodel: nosuch/model-9\n---\nDo it.\n").unwrap();
     let odd = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
-    assert!(odd.contains("warning: ") && odd.contains("`odd` names no model that can be asked"), "{odd}");
+    assert!(odd.contains("warning: ") && odd.contains("`odd` names no available model"), "{odd}");
     fs::write(agents.join("far.md"), "---\ndescription: x\nisolation: remote\n---\nDo it.\n").unwrap();
     let far = stage.bosun(["catalog", "check"]).run().expect(1).stdout;
     assert!(far.contains("error: ") && far.contains("`far` cannot be started: "), "{far}");
@@ -140,11 +140,11 @@ fn one_agent_can_be_talked_to_and_an_unknown_one_is_answered_with_a_list() {
     stage.script(HELLO);
     stage.prompt("hi").args(["--agent", "Rubber_Duck"]).run().expect(0);
     let refused = stage.prompt("hi").args(["--agent", "nobody"]).run().expect(2);
-    refused.says(&["no agent `nobody` that you could talk to", "explore, task, general-purpose, rubber-duck"]);
+    refused.says(&["no agent `nobody` that you can start", "explore, task, general-purpose, rubber-duck"]);
     let hidden = r#"{"hidden": {"description": "x", "prompt": "y", "userInvocable": false},
         "wants": {"description": "x", "prompt": "y", "isolation": "worktree"},
         "costly": {"description": "x", "prompt": "y", "model": "nonsense"}}"#;
-    for (name, words) in [("hidden", "no agent `hidden`"), ("wants", "checkout of its own"), ("costly", "nonsense")] {
+    for (name, words) in [("hidden", "no agent `hidden`"), ("wants", "its own checkout"), ("costly", "nonsense")] {
         stage.prompt("hi").args(["--agents", hidden, "--agent", name]).run().expect(2).says(&[words]);
     }
     // What is typed stands above what the agent's file says.
@@ -166,7 +166,7 @@ fn plugins_bring_agents_and_skills_and_stay_inside_of_their_folder() {
     assert_eq!(gone, "error: gone: there is no such folder; correct --plugin-dir\n");
     write(&stage, "tools/plugin.json", r#"{"name": "tools", "skills": "../elsewhere"}"#);
     let left = stage.bosun(["catalog", "check", "--plugin-dir", "tools"]).run().expect(1).stdout;
-    assert!(left.contains("`../elsewhere`, which leaves the plugin's folder"), "{left}");
+    assert!(left.contains("`../elsewhere`, which is outside the plugin's folder"), "{left}");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_remote_catalogue_that_is_down_is_told_and_ends_nothing() {
     assert_eq!((&names(&listed, "agents")[0], &listed["remote"]["state"]), (&"org".to_owned(), &"fresh".into()));
     assert!(server.join().unwrap().contains("bearer t-123456"));
     let ran = stage.prompt("hi").env("ORG", "t-123456").run().expect(0);
-    ran.says(&[&url, "its agents of", "ago are used"]);
+    ran.says(&[&url, "its agents from", "ago are used"]);
     stage.prompt("hi").env("ORG", "t-123456").args(["--strict"]).run().expect(2).says(&[&url]);
     // Another user has no earlier answer.
     stage.prompt("hi").run().expect(0).says(&["its agents are missing"]);
@@ -206,9 +206,9 @@ fn descriptions_that_take_too_much_of_every_request_are_told() {
     stage.script(HELLO);
     let given = format!(r#"{{"long": {{"description": "{}", "prompt": "y"}}}}"#, "word ".repeat(4_000));
     let ran = stage.prompt("hi").args(["--agents", &given]).run().expect(0);
-    ran.says(&["descriptions of agents take about 5", "should take 3750 at most; the largest: long (5000)"]);
+    ran.says(&["agent descriptions take about 5", "more than the recommended 3750; the largest: long (5000)"]);
     let checked = stage.bosun(["catalog", "check", "--agents", &given]).run().expect(0);
-    assert!(checked.stdout.contains("warning: descriptions of agents take"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("warning: agent descriptions take"), "{}", checked.stdout);
 }
 
 #[test]
@@ -256,7 +256,7 @@ rules:
     let start = "version: 1\nrules:\n  - when: { turn: 1 }\n    answer:\n      - call: { tool: task, input: \
                  { description: d, prompt: p, agent_type: stuck, name: c } }\n  - answer:\n      - say: \"${answer}\"\n";
     let refused = stage.script(start).prompt("go").run().expect(3).stdout;
-    assert!(refused.contains("failed") && refused.contains("in no git repository"), "{refused}");
+    assert!(refused.contains("failed") && refused.contains("not in a git repository"), "{refused}");
 }
 
 #[test]
@@ -293,6 +293,6 @@ fn what_may_not_be_read_is_told() {
         fs::set_permissions(folder.join(path), fs::Permissions::from_mode(0o000)).unwrap();
     }
     let told = stage.bosun(["catalog", "check"]).run().expect(1).stdout;
-    assert!(told.contains("closed: it cannot be looked into: Permission denied"), "{told}");
+    assert!(told.contains("closed: it cannot be listed: Permission denied"), "{told}");
     assert!(told.contains("secret.md: it cannot be read: Permission denied"), "{told}");
 }

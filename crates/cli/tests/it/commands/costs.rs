@@ -57,7 +57,7 @@ fn the_table_has_a_line_for_each_and_the_total() {
     main       2  300         103         4   50           0  unknown
     total      2  300         103         4   50           0  unknown
     ");
-    table.says(&["unknown: a model has no price; config.toml gives one"]);
+    table.says(&["unknown: a model has no price; set one in config.toml"]);
     stage.bosun(["cost", "nothing"]).run().expect(2).says(&["no session begins with `nothing`"]);
 }
 

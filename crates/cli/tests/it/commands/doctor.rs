@@ -67,7 +67,7 @@ fn a_healthy_place_is_said_to_be_one() {
     stage.script(HELLO).prompt("hi").run().expect(0);
     let report = doctor(&stage, 0);
     assert_eq!(report["fail"], 0, "{report:#}");
-    says(&report, "model", &["ok", "script/", "can be asked"]);
+    says(&report, "model", &["ok", "script/", "is usable"]);
     says(&report, "sessions", &["ok", "1, "]);
     says(&report, "versions", &["bosun", "SQLite", "kernel"]);
     says(&report, "sandbox", &["warn", "without a sandbox", "comes later"]);
@@ -92,7 +92,7 @@ fn it_leaves_everything_as_it_was_and_makes_nothing() {
     doctor(&stage, 1);
     assert!(!stage.home().exists(), "no home is made");
     stage.script(&turns(5));
-    stage.prompt("at work").env("BOSUN_FAULT", "after-commit:12").unheard().run().expect_killed();
+    stage.prompt("at work").env("BOSUN_FAULT", "after-commit:12").discard_output().run().expect_killed();
     git(&stage, &["init", "-q"]);
     fs::write(stage.path("new"), "").unwrap();
     let base = stage.home().parent().unwrap().to_owned();
@@ -146,7 +146,7 @@ fn homes_that_cannot_be_used_are_reported() {
     let nowhere = alone(&stage).without_env("HOME").without_env("BOSUN_HOME").run().expect(1).json();
     says(&nowhere, "home", &["fail", "neither BOSUN_HOME nor HOME is set", "set BOSUN_HOME"]);
     let report = alone(&stage).env("BOSUN_HOME", "/").run().expect(1).json();
-    says(&report, "home", &["fail", "open to others", "set BOSUN_HOME"]);
+    says(&report, "home", &["fail", "open to other users", "set BOSUN_HOME"]);
     let theirs = stage.path("theirs");
     fs::create_dir(&theirs).unwrap();
     fs::set_permissions(&theirs, Permissions::from_mode(0o555)).unwrap();
@@ -206,7 +206,7 @@ fn files_of_other_programs_are_found_and_said_to_be_ignored_or_to_come_later() {
     }
     fs::write(stage.path("AGENTS.md"), "x".repeat(40_000)).unwrap();
     let report = doctor(&stage, 1);
-    says(&report, "later", &[".mcp.json", "comes later"]);
+    says(&report, "later", &[".mcp.json", "not supported by Bosun yet"]);
     says(&report, "agents", &["warn", ".claude/agents/b.md", "ignored", "bosun trust"]);
     says(&report, "agents", &["warn", ".github/hooks/a.json", "ignored", "bosun trust"]);
     says(&report, "instructions", &["ok", "AGENTS.md"]);

@@ -9,8 +9,8 @@ fn a_call_is_explained_part_by_part() {
     let ended = stage.bosun(["explain", "shell", "git push && ls > out.txt"]).run().expect(0);
     insta::assert_snapshot!(shown(&stage, &ended.stdout), @r"
     ask: no permission rule matches `git push`, `out.txt` (mode: default)
-    what would change it: every part must be allowed, each for itself
-    its parts:
+    what would change it: each part must be allowed on its own
+    parts:
       ask    no permission rule matches `git push` (mode: default)
              → --allow 'shell(git push *)', or the same among the allow rules of a settings file
       allow  `ls` only reads, and stays in the workspace
@@ -56,7 +56,7 @@ fn a_question_that_is_none_says_what_to_write() {
         ("shel(git push)", "did you mean `shell`?"),
         ("shell", "it does not say which command"),
         ("edit()", "it does not say which file"),
-        ("shell(git", "its last parenthesis is missing"),
+        ("shell(git", "the closing parenthesis is missing"),
     ] {
         stage.bosun(["explain", call]).run().expect(2).says(&[problem, "hint: for example: bosun explain"]);
     }
@@ -87,7 +87,7 @@ fn a_file_that_no_tool_reaches_is_denied_whatever_rules_say() {
     let ended = stage.bosun(["explain", "view(/etc/hostname)", "--allow", "read(/etc/**)"]).run().expect(0);
     insta::assert_snapshot!(ended.stdout, @r"
     deny: `/etc/hostname` is outside the workspace
-    what would change it: --add-dir with a folder that holds it; no rule does
+    what would change it: --add-dir with a folder that has it; no rule does
     ");
     let ended = stage.bosun(["explain", "view(/etc/hostname)", "--add-dir", "/etc"]).run().expect(0);
     assert!(ended.stdout.starts_with("allow: "), "{}", ended.stdout);

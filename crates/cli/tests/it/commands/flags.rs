@@ -42,7 +42,7 @@ fn what_cannot_be_meant_is_refused_by_the_name_of_its_flag() {
     refused(&["--setting-sources", "managed"], &["--setting-sources", "user, project, local"]);
     refused(&["--settings", "{\"turns\": 3}"], &["--settings: line 1: unknown field `turns`"]);
     refused(&["--settings", "none.toml"], &["--settings names none.toml, which does not exist"]);
-    refused(&["--settings", "{\"managed\": {\"forbid\": []}}"], &["a `managed` table has no place there"]);
+    refused(&["--settings", "{\"managed\": {\"forbid\": []}}"], &["a `managed` table is not allowed here"]);
     refused(&["--ask-wait", "3d"], &["--ask-wait", "unknown unit", "for-ever"]);
     refused(&["--add-dir", "none"], &["cannot work in", "none", "the command line"]);
     assert!(stage.sessions().is_empty());
@@ -56,7 +56,7 @@ fn flags_of_later_features_say_so_and_none_is_ignored() {
     let help = stage.bosun(["--help"]).run().expect(0).stdout;
     for args in later {
         let refused = stage.bosun([&["-p", "hi"], args].concat()).run().expect(2);
-        refused.says(&[&format!("{} comes with a later version", args[0])]);
+        refused.says(&[&format!("{} is not supported yet", args[0])]);
         assert!(help.contains(args[0]), "{help}");
     }
     assert!(stage.sessions().is_empty());
@@ -122,7 +122,7 @@ fn what_a_managed_file_forbids_is_refused_with_its_name() {
     let id = stage.newest();
     let refused = |args: &[&str], asked: &str| {
         let ended = stage.bosun([&["-p", "hi"], args].concat()).env("BOSUN_MANAGED", &managed).run().expect(2);
-        ended.says(&["the mode allow-all is forbidden by", "managed.toml", asked]);
+        ended.says(&["forbids the mode allow-all", "managed.toml", asked]);
     };
     refused(&["--yolo"], "the command line");
     refused(&["--permission-mode", "allow-all"], "the command line");

@@ -33,7 +33,7 @@ fn the_last_session_of_the_folder_goes_on() {
     assert_eq!(stage.sessions().len(), 2);
     let none = stage.bosun(["--continue", "-p", "x", "-C", "/"]).run().expect(2);
     assert_snapshot!(none.stderr, @r"
-    error: no session was begun in /
+    error: there is no session in /
     hint: `bosun sessions` lists all
     ");
     let idle = stage.bosun(["--continue"]).run().expect(2);
@@ -61,7 +61,10 @@ rules:
     let first = stage.prompt("one").args(["--max-total-agents", "1"]).run().expect(0).stdout;
     assert!(first.contains("Looked."), "{first}");
     let resumed = stage.bosun(["--continue", "-p", "two"]).run().expect(0).stdout;
-    assert!(!resumed.contains("Looked.") && resumed.contains("this session has started 1 agents"), "{resumed}");
+    assert!(
+        !resumed.contains("Looked.") && resumed.contains("this session has reached its limit of 1 agents"),
+        "{resumed}"
+    );
     let widened = stage.bosun(["--continue", "-p", "three", "--max-total-agents", "2"]).run().expect(0).stdout;
     assert!(widened.contains("Looked."), "{widened}");
 }
@@ -169,7 +172,7 @@ fn a_recording_is_replayed_word_for_word() {
     let second = stage.prompt("go").args(replay).run().expect(0);
     assert_eq!((&first.stdout, &first.stderr), (&second.stdout, &second.stderr));
     let different = stage.prompt("something else").args(replay).run().expect(1);
-    different.says(&["was recorded as user \"go\"", "record the session again"]);
+    different.says(&["recorded user \"go\"", "record the session again"]);
     stage.prompt("go").args(["--record", "/nowhere/run.jsonl"]).run().expect(2).says(&["/nowhere/run.jsonl"]);
 }
 

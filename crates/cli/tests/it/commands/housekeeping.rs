@@ -25,7 +25,7 @@ fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
     stage.script(HELLO).prompt("old").run().expect(0);
     let old = stage.newest();
     stage.script(&turns(5));
-    stage.prompt("at work").env("BOSUN_FAULT", "after-commit:12").unheard().run().expect_killed();
+    stage.prompt("at work").env("BOSUN_FAULT", "after-commit:12").discard_output().run().expect_killed();
     let young = stage.bosun(["gc"]).run().expect(0);
     assert_eq!((&*young.stdout, &*young.stderr), ("", "0 removed, 2 kept\n"));
     let dry = stage.bosun(["gc", "--days", "0", "--dry-run"]).run().expect(0);
@@ -54,7 +54,12 @@ fn old_sessions_are_removed_and_those_with_work_in_them_stay() {
 fn a_session_that_went_on_after_the_index_last_heard_of_it_is_kept() {
     let stage = stage();
     stage.script(HELLO).prompt("old").run().expect(0);
-    stage.bosun(["--continue", "-p", "more"]).env("BOSUN_FAULT", "after-commit:11").unheard().run().expect_killed();
+    stage
+        .bosun(["--continue", "-p", "more"])
+        .env("BOSUN_FAULT", "after-commit:11")
+        .discard_output()
+        .run()
+        .expect_killed();
     let none = json!({ "removed": 0, "bytes": 0 });
     let kept = stage.bosun(["gc", "--days", "0", "--json"]).run().expect(0).json();
     let rest = json!({ "removed": [], "kept": 1, "failed": [], "outputs": none, "results": 0, "checkouts": unused(),
@@ -66,13 +71,19 @@ fn a_session_that_went_on_after_the_index_last_heard_of_it_is_kept() {
 #[test]
 fn what_never_began_is_removed_too() {
     let stage = stage();
-    stage.script(HELLO).prompt("stillborn").env("BOSUN_FAULT", "before-commit:1").unheard().run().expect_killed();
+    stage
+        .script(HELLO)
+        .prompt("stillborn")
+        .env("BOSUN_FAULT", "before-commit:1")
+        .discard_output()
+        .run()
+        .expect_killed();
     let folders = || fs::read_dir(stage.home().join("sessions")).unwrap().count();
     assert_eq!((folders(), stage.sessions().len()), (1, 0));
     stage.bosun(["gc"]).run().expect(0);
     assert_eq!(folders(), 1, "somebody may just be beginning it");
     let gone = stage.bosun(["gc", "--days", "0"]).run().expect(0);
-    assert!(gone.stdout.ends_with("never begun\n"), "{}", gone.stdout);
+    assert!(gone.stdout.ends_with("never started\n"), "{}", gone.stdout);
     assert_eq!(folders(), 0);
 }
 

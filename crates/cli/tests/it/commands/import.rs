@@ -22,10 +22,10 @@ fn import_shows_what_becomes_what_and_writes_only_when_told() {
     let config = stage.home().join("config.toml");
     let before = fs::read(&config).ok();
     let shown = import(&[]).expect(0);
-    for part in ["~/.claude/settings.json", "permissions.allow shell(npm test)", "read in place already"] {
+    for part in ["~/.claude/settings.json", "permissions.allow shell(npm test)", "already read in place"] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
-    assert!(shown.stderr.contains("2 entries to write; --write writes it"), "{}", shown.stderr);
+    assert!(shown.stderr.contains("2 entries to write; run again with --write"), "{}", shown.stderr);
     assert_eq!(fs::read(&config).ok(), before, "nothing is written");
     import(&["--write"]).expect(0);
     let after = fs::read_to_string(&config).unwrap();

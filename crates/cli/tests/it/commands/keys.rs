@@ -28,7 +28,7 @@ fn a_key_in_the_file_is_refused() {
     stage.script(HELLO);
     for command in [&["-p", "hi"][..], &["models"], &["sessions"]] {
         let refused =
-            stage.bosun(command).run().expect(2).says(&["config.toml: providers.openai holds a key", "key-env"]);
+            stage.bosun(command).run().expect(2).says(&["config.toml: providers.openai contains a key", "key-env"]);
         assert!(!refused.stderr.contains("sk-very-secret"), "{refused:?}");
     }
 }

@@ -67,7 +67,7 @@ fn the_doctor_and_a_run_see_the_same_model_and_folders() {
     let bosun = |args: &[&str]| stage.bosun(args).env("BOSUN_MANAGED", managed.to_str().unwrap());
     assert_eq!(bosun(&["-p", "hi"]).run().expect(0).stdout, "Hello.\n");
     let report = bosun(&["doctor", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1").run().json();
-    assert!(report.to_string().contains("script/other.yaml can be asked"), "{report}");
+    assert!(report.to_string().contains("script/other.yaml is usable"), "{report}");
     fs::write(&managed, "[workspace]\nadd-dirs = ['/nowhere']\n").unwrap();
     stage.script(HELLO);
     bosun(&["-p", "hi"]).run().expect(2).says(&["cannot work in /nowhere, named by "]);
@@ -80,7 +80,7 @@ fn files_are_checked_together_too() {
     let stage = repository();
     fs::create_dir(stage.path(".bosun")).unwrap();
     fs::write(stage.path(".bosun/config.toml"), "[managed]\nforbid = []\n").unwrap();
-    stage.bosun(["config", "check"]).run().expect(2).says(&["a `managed` table has no place there"]);
+    stage.bosun(["config", "check"]).run().expect(2).says(&["a `managed` table is not allowed here"]);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn rules_are_added_to_the_user_s_own_files() {
     let added = stage.bosun(["config", "allow", "shell(git status)"]).run().expect(0);
     added.says(&["allow shell(git status): written to ", "/projects/work-"]);
     assert_eq!(fs::read_to_string(local(&stage)).unwrap(), "[permissions]\nallow = [\"shell(git status)\"]\n");
-    stage.bosun(["config", "allow", "shell(git status)"]).run().expect(0).says(&["stands in"]);
+    stage.bosun(["config", "allow", "shell(git status)"]).run().expect(0).says(&["already in"]);
     fs::write(stage.home().join("config.toml"), "# mine\nmax-turns = 3 # few\n").unwrap();
     stage.bosun(["config", "deny", "shell(rm *)", "--in", "user"]).run().expect(0);
     assert_eq!(
@@ -247,12 +247,12 @@ fn what_a_run_does_not_use_is_told_once() {
     let ran = run();
     assert_eq!(ran.stdout, "Hello.\n", "a key of one letter is not taken out of every word");
     let told = [
-        ".mcp.json: MCP servers are not started by this version",
-        "OTEL_* variables are set, and this version sends no traces",
+        ".mcp.json: this version does not start MCP servers",
+        "OTEL_* variables are set, but this version sends no traces",
         "SEARCH_API_KEY is shorter than 8 characters",
     ];
     let ran = ran.says(&told);
-    ran.says(&["1 more about agents, skills, commands and hooks: `bosun catalog check`"]);
+    ran.says(&["1 more problem in the catalogue: see `bosun catalog check`"]);
     let checked = stage.bosun(["catalog", "check"]).run().expect(0).stdout;
     assert!(checked.contains("theirs.md:3:1: `github` is not used by this version"), "{checked}");
     let again = run();

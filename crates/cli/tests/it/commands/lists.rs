@@ -32,17 +32,17 @@ fn a_person_works_through_a_list() {
     let stage = stage();
     let list = |args: &[&str]| stage.bosun(["lists"]).args(args).args(["--list", "project"]).run();
     let empty = list(&[]).expect(0);
-    assert_eq!((&*empty.stdout, &*empty.stderr), ("", "nothing on the project list fits\n"));
+    assert_eq!((&*empty.stdout, &*empty.stderr), ("", "no item on the project list matches\n"));
     assert_eq!(list(&["add", "build it"]).expect(0).stdout, "1 pending, version 1: build it\n");
     list(&["add", "ship it", "--after", "1", "--metadata", "{\"where\": \"home\"}"]).expect(0);
     list(&["done", "2"]).expect(1).says(&[
         "item 2 is blocked by 1, which must be completed first",
-        "hint: complete what it waits for, or lift that with `bosun lists update 2 --not-after ITEM`",
+        "hint: complete the items it waits for, or remove the dependency with `bosun lists update 2 --not-after ITEM`",
     ]);
     list(&["update", "1", "--after", "2"]).expect(2).says(&["items would wait for themselves: 1 → 2 → 1"]);
     list(&["update", "1", "--owner", "me", "--status", "in_progress", "--version", "1"]).expect(0);
     list(&["done", "1", "--version", "1"]).expect(1).says(&[
-        "item 1 was changed by others: it has version 2, and the change was made for version 1",
+        "item 1 was changed in the meantime: it has version 2, and the change was made for version 1",
         "repeat the change with --version 2",
     ]);
     list(&["done", "1", "--version", "2"]).expect(0);
@@ -52,16 +52,16 @@ fn a_person_works_through_a_list() {
         "   1  completed    me                build it\n   2  pending      -                 ship it  after 1\n"
     );
     let shown = list(&["show", "2"]).expect(0).stdout;
-    for part in ["item      2 of the project list", "after     1", "words by  user", "metadata  {\"where\":\"home\"}"] {
+    for part in ["item      2 of the project list", "after     1", "author    user", "metadata  {\"where\":\"home\"}"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     list(&["archive"]).expect(0);
     assert_eq!(items(&stage, "project").as_array().unwrap().len(), 1);
     list(&["delete", "2"]).expect(0);
-    list(&["show", "2"]).expect(2).says(&["Task not found: 2", "hint: `bosun lists` shows what there is"]);
+    list(&["show", "2"]).expect(2).says(&["Task not found: 2", "hint: `bosun lists` shows the items"]);
     list(&["--archived"]).expect(0).says(&[]);
     stage.bosun(["lists", "--list", "everything"]).run().expect(2).says(&["`everything` is not a list"]);
-    stage.bosun(["lists"]).run().expect(2).says(&["no session was begun in"]);
+    stage.bosun(["lists"]).run().expect(2).says(&["there is no session in"]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_project_list_outlives_its_sessions_and_a_repository_keeps_it() {
     assert_eq!(import("team:red").expect(0).stdout, "0 new, 0 changed, 1 kept\n");
     assert_eq!(stage.bosun(["lists", "export", "--list", "team:red"]).run().expect(0).stdout, text);
     fs::write(stage.path("tasks.jsonl"), text.replace("write the docs", "burn the docs")).unwrap();
-    import("team:red").expect(3).says(&["item 1 was changed here and in the file, and stays as it is here"]);
+    import("team:red").expect(3).says(&["item 1 was changed here and in the file; the version here is kept"]);
     fs::write(stage.path("tasks.jsonl"), text + "nonsense\n").unwrap();
     import("team:red").expect(2).says(&["line 2: "]);
 }

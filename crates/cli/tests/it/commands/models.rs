@@ -84,7 +84,7 @@ fn people_are_told_how_to_choose() {
     std::fs::write(stage.home().join("config.toml"), NOWHERE).unwrap();
     let ended = stage.bosun(["models"]).env("OLLAMA_HOST", "127.0.0.1:1").run().expect(0);
     for words in
-        ["no key: set ANTHROPIC_API_KEY", "$2.00 in, $10.00 out", "does not run", "the models of openai", "script "]
+        ["no key: set ANTHROPIC_API_KEY", "$2.00 in, $10.00 out", "not running", "same models as openai", "script "]
     {
         assert!(ended.stdout.contains(words), "{words}: {ended:?}");
     }

@@ -84,7 +84,7 @@ fn an_action_that_goes_on_carries_the_plan_out() {
 fn a_plan_is_decided_from_another_terminal() {
     let stage = stage();
     let running = stage.script(PLANNER).prompt("plan it").args(["--plan", "--ask-wait", "for-ever"]).start();
-    running.await_stderr("the plan is made");
+    running.await_stderr("plan ready");
     let asks = stage.bosun(["approvals", "--json"]).run().expect(0).json();
     let id = asks[0]["id"].as_str().unwrap().to_owned();
     stage.bosun(["approvals"]).run().expect(0);
@@ -106,7 +106,7 @@ fn exit_codes_tell_how_an_autopilot_ended() {
     let limit = autopilot(&stage, BUSY).args(["--max-continues", "1"]).run().expect(4).json();
     assert_eq!((&limit["autopilot"]["stopped"], &limit["autopilot"]["continues"]), (&json!("limit"), &json!(1)));
     let words = stage.script(BUSY).prompt("do it").args(["--autopilot", "--max-continues", "0"]);
-    words.run().expect(4).says(&["autopilot: stopped, at its limit", "--max-continues N"]);
+    words.run().expect(4).says(&["autopilot: stopped at its limit", "--max-continues N"]);
 }
 
 #[test]

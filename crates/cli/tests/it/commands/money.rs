@@ -51,7 +51,7 @@ fn a_budget_of_money_ends_the_run_before_it_is_passed() {
     ended.says(&[
         "  ! the budget allows only one last turn",
         " of $0.10",
-        &format!("hint: go on with: bosun --resume {id} -p \"go on\" --max-budget-usd N"),
+        &format!("hint: resume with: bosun --resume {id} -p \"continue\" --max-budget-usd N"),
     ]);
     let session = stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json()["session"].clone();
     let spent = session["spent"]["micros"].as_u64().unwrap();
@@ -67,8 +67,8 @@ fn a_budget_that_is_too_small_for_one_question_is_told_with_what_raises_it() {
     let go = stage.prompt_over(&server, "anthropic/claude-sonnet-5-5", "go");
     let ended = go.args(["--max-budget-usd", "0.0001", "--max-tokens-total", "100"]).run().expect(6);
     let ended = ended.says(&[
-        "error: the budget does not allow another question; spent: $0.00 of $0.0001, 0 of 100 tokens",
-        "-p \"go on\" --max-budget-usd N --max-tokens-total N",
+        "error: the budget does not allow another request; spent: $0.00 of $0.0001, 0 of 100 tokens",
+        "-p \"continue\" --max-budget-usd N --max-tokens-total N",
         "; cost: $0.00; model: anthropic/claude-sonnet-5-5",
     ]);
     assert_eq!((&*ended.stdout, server.count()), ("", 0));
@@ -79,7 +79,7 @@ fn a_price_in_the_file_lets_a_budget_of_money_hold() {
     let (stage, server) = (stage(), ModelServer::script(MEASURED).start());
     let go = || stage.prompt_over(&server, "openai-chat/test-model", "go").args(["--max-budget-usd", "1"]);
     go().run().expect(2).says(&[
-        "the price of openai-chat/test-model is not known",
+        "the price of openai-chat/test-model is unknown",
         "hint: limit it with --max-tokens-total instead, or give its price in config.toml: [providers.openai-chat.models.\"test-model\"]",
     ]);
     assert_eq!((server.count(), stage.sessions().len()), (0, 0));

@@ -78,7 +78,7 @@ cat ends.fork >> ends
         let expected = if name == "forked" { "0" } else { "2" };
         assert_eq!(code, expected, "{name}: {said}");
         assert!(
-            name == "forked" || said.contains("started by an agent: a command of an agent may not "),
+            name == "forked" || said.contains("started by an agent: an agent's command may not "),
             "{name}: {said}"
         );
     }

@@ -25,8 +25,8 @@ fn a_panic_that_nobody_contains_tells_where_its_report_is_and_the_session_goes_o
     let id = stage.newest();
     let told: Vec<&str> = ended.stderr.lines().filter(|line| !line.starts_with("- ")).collect();
     assert_eq!(told.len(), 2, "{ended:#?}");
-    assert_eq!(told[0], format!("error: Bosun has a defect and had to stop; the report is in {}", report.display()));
-    assert_eq!(told[1], format!("hint: nothing that was done is lost; go on with: bosun --resume {id}"));
+    assert_eq!(told[0], format!("error: Bosun stopped because of a bug; the report is in {}", report.display()));
+    assert_eq!(told[1], format!("hint: no work is lost; resume with: bosun --resume {id}"));
 
     assert_eq!(fs::metadata(&report).unwrap().permissions().mode() & 0o777, 0o600);
     let text = fs::read_to_string(&report).unwrap();
@@ -41,7 +41,7 @@ fn a_panic_that_nobody_contains_tells_where_its_report_is_and_the_session_goes_o
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.contains("command   bosun -p … --allow-all\n"), "{text}");
-    assert!(text.contains("message   a panic on order\n") && text.contains("fault_injection.rs"), "{text}");
+    assert!(text.contains("message   an injected panic\n") && text.contains("fault_injection.rs"), "{text}");
     assert!(!text.contains("my words"), "{text}");
 
     assert_eq!(stage.bosun(["--resume", &id, "--allow-all"]).run().expect(0).stdout, "Done.\n");
@@ -53,7 +53,7 @@ fn a_panic_of_the_writer_ends_the_run_with_a_report_and_the_session_goes_on() {
     stage.script(&turns(5));
     let ended = stage.prompt("go").env("BOSUN_FAULT", "panic-commit:9").run().expect(1);
     let [report] = <[PathBuf; 1]>::try_from(reports(&stage)).unwrap();
-    assert!(ended.stderr.contains(&format!("its report is in {}", report.display())), "{ended:#?}");
+    assert!(ended.stderr.contains(&format!("the report is in {}", report.display())), "{ended:#?}");
     assert!(fs::read_to_string(&report).unwrap().contains("thread    store-writer"));
     assert_eq!(stage.bosun(["--continue", "--allow-all"]).run().expect(0).stdout, "Done.\n");
 }
@@ -67,7 +67,7 @@ fn a_report_that_cannot_be_written_is_said_and_nothing_else_changes() {
     stage.script(HELLO).prompt("hi").run().expect(0);
     chown(stage.home().join("logs"), Some(0), Some(0)).unwrap();
     let ended = stage.prompt("hi").env("BOSUN_FAULT", "panic-at:3").run().expect(1);
-    ended.says(&["no report could be written", "it was: a panic on order at ", "bosun --resume"]);
+    ended.says(&["no report could be written", "it was: an injected panic at ", "bosun --resume"]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_terminal_that_a_panic_left_can_be_used() {
             None => return println!("skipped: tmux is not installed"),
         };
     within(PATIENCE, "the panic is told", || {
-        screen.tmux(&["capture-pane", "-p"]).contains("go on with: bosun --resume")
+        screen.tmux(&["capture-pane", "-p"]).contains("resume with: bosun --resume")
     });
     assert_eq!(screen.tmux(&["display-message", "-p", "#{cursor_flag}"]).trim(), "1", "the cursor is to be seen");
 }

@@ -32,10 +32,10 @@ fn what_is_no_picture_is_refused_before_anything_begins() {
     fs::write(stage.path("a.svg"), "<svg/>").unwrap();
     fs::write(stage.path("big.png"), [PNG, &vec![0; 5_000_000]].concat()).unwrap();
     let refused = |image: &str| stage.prompt("look").args(["--image", image]).run().expect(2);
-    refused("a.svg").says(&["a.svg is not a picture", "hint: convert it"]);
+    refused("a.svg").says(&["a.svg is not an image format", "hint: convert it"]);
     refused("big.png").says(&["big.png is larger than 5000000 bytes"]);
-    refused("missing.png").says(&["cannot read the picture missing.png"]);
-    refused(".").says(&["cannot read the picture"]);
+    refused("missing.png").says(&["cannot read the image missing.png"]);
+    refused(".").says(&["cannot read the image"]);
     let many: Vec<&str> = std::iter::repeat_n(["--image", "a.svg"], 11).flatten().collect();
     stage.prompt("look").args(many).run().expect(2).says(&["11 pictures are too many"]);
     stage.bosun(["--continue", "--image", "a.svg"]).run().expect(2).says(&["--prompt"]);

@@ -27,7 +27,7 @@ fn a_plan_is_shown_by_its_shape() {
         "4 todos in 3 layers, at most 2 at once\n\
          longest path: tokens → lexer → parser (3)\n\
          checked: lexer (1)\n\
-         what was done before is known once a model is chosen: give --model\n"
+         cannot tell which results would be reused without a model: give --model\n"
     );
     stage.script(HELLO);
     let json = stage.bosun(["fleet", "check", "plan.yaml", "--json", "--model", "script/script.yaml"]).run().expect(0);
@@ -52,7 +52,7 @@ fn everything_that_is_wrong_with_a_plan_is_said() {
     };
     assert_eq!(
         check("todos:\n  - { id: a, title: A, depends_on: [b] }\n  - { id: b, title: B, depends_on: [a], chekc: x }\n"),
-        "error: plan.yaml:3:41: todo `b`: the key `chekc` is unknown; did you mean `check`?\n\
+        "error: plan.yaml:3:41: todo `b`: unknown key `chekc`; did you mean `check`?\n\
          error: plan.yaml:2:37: todos wait for each other: a → b → a; remove one of these dependencies\n"
     );
     let told = check(

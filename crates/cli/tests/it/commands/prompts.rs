@@ -45,8 +45,8 @@ fn a_prompt_that_says_nothing_is_refused() {
     stage.bosun(["-p"]).run().expect(2).says(&["the prompt is empty"]);
     let nothing = stage.bosun([""; 0]).run().expect(2);
     assert_snapshot!(nothing.stderr, @r"
-    error: there is nothing to do
-    hint: give a prompt with -p, which reads it from a pipe too, or try `bosun demo`; `bosun --help` shows more
+    error: no prompt given
+    hint: give one with -p, which also reads it from a pipe, or try `bosun demo`; `bosun --help` shows more
     ");
     assert!(stage.sessions().is_empty());
 }
@@ -88,7 +88,7 @@ fn a_model_is_chosen_by_flag_variable_or_file() {
     let unset = stage.prompt("hi").without_env("BOSUN_MODEL").run().expect(2);
     assert_snapshot!(unset.stderr, @r"
     error: no model is chosen
-    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists what there is, and `bosun demo` needs none
+    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists all models, and `bosun demo` needs none
     ");
     std::fs::write(stage.home().join("config.toml"), "model = 'script/other.yaml'\n").unwrap();
     assert_eq!(said(stage.prompt("hi").without_env("BOSUN_MODEL").run()), "Other.\n");
@@ -101,16 +101,16 @@ fn a_key_is_enough_to_have_a_model_and_a_short_name_to_choose_another() {
     let ask = |text: &str| stage.prompt(text).against(&server).without_env("BOSUN_MODEL");
     let model = |args: &[&str]| {
         let json = ask("hi").args(["--output-format", "json"]).args(args.iter().copied()).run().expect(0);
-        assert!(!json.stderr.contains("the model is"), "{}", json.stderr);
+        assert!(!json.stderr.contains("using the model"), "{}", json.stderr);
         json.json()["models"]["asked"][0].as_str().unwrap().to_owned()
     };
     assert_eq!(model(&[]), "anthropic/claude-sonnet-5-5");
     let told = ask("hi").run().expect(0).stderr;
-    let words = "the model is anthropic/claude-sonnet-5-5, since ANTHROPIC_API_KEY is set and no model is chosen";
+    let words = "using the model anthropic/claude-sonnet-5-5, since ANTHROPIC_API_KEY is set and no model is chosen";
     assert_eq!(told.matches(words).count(), 1, "{told}");
     assert!(!ask("hi").run().expect(0).stderr.contains(words), "it is told once");
     let other = ask("hi").without_env("ANTHROPIC_API_KEY").run().expect(0).stderr;
-    assert!(other.contains("the model is openai/gpt-6.1-sol, since OPENAI_API_KEY is set"), "{other}");
+    assert!(other.contains("using the model openai/gpt-6.1-sol, since OPENAI_API_KEY is set"), "{other}");
     assert_eq!(model(&["--model", "opus"]), "anthropic/claude-opus-5-5");
     std::fs::write(stage.home().join("config.toml"), "model = 'haiku'\n").unwrap();
     assert_eq!(model(&[]), "anthropic/claude-haiku-5-5");

@@ -81,7 +81,8 @@ fn a_call_that_is_not_permitted_is_told_and_is_no_failure() {
         "{}",
         ended.stderr
     );
-    let hint = format!("hint: go on with: bosun --resume {} -p \"go on\" --allow 'shell(touch *)'\n", stage.newest());
+    let hint =
+        format!("hint: resume with: bosun --resume {} -p \"continue\" --allow 'shell(touch *)'\n", stage.newest());
     assert!(ended.stderr.ends_with(&format!("\nnot permitted: shell\n{hint}")), "{}", ended.stderr);
     let by_rule = stage.bosun(["-p", "go", "--deny", "shell(touch *)"]).run().expect(0);
     assert!(by_rule.stderr.ends_with("\nnot permitted: shell\n"), "no flag lifts a rule: {}", by_rule.stderr);
@@ -97,7 +98,7 @@ fn a_call_that_no_rule_may_allow_is_decided_in_a_conversation() {
     let stage = stage();
     stage.script(&shell("rm evil"));
     let ended = stage.bosun(["-p", "go"]).run().expect(0);
-    let hint = format!("hint: to be asked, go on in a conversation: bosun --resume {}\n", stage.newest());
+    let hint = format!("hint: to be asked, continue in a conversation: bosun --resume {}\n", stage.newest());
     assert!(ended.stderr.ends_with(&format!("\nnot permitted: shell\n{hint}")), "{}", ended.stderr);
     let ended = stage.bosun(["-p", "go", "--deny", "shell(rm)"]).run().expect(0);
     assert!(ended.stderr.ends_with("\nnot permitted: shell\n"), "{}", ended.stderr);
@@ -122,7 +123,7 @@ rules:
     assert_snapshot!(shown(&stage, &ended.stderr), @r#"
     - report_intent work
     error: the model is gone
-    hint: what was done is kept; go on with: bosun --resume ses-ID -p "…" (and --model PROVIDER/NAME for another model)
+    hint: the work so far is kept; resume with: bosun --resume ses-ID -p "…" (and --model PROVIDER/NAME for another model)
     "#);
     stage.prompt("wrong key").run().expect(1).says(&["refused the key"]);
     let ended = stage.prompt("go").args(["--output-format", "json"]).run().expect(1).json();
@@ -171,8 +172,7 @@ fn background_work_that_takes_too_long_is_stopped_and_the_answer_stands() {
     let stage = stage();
     let script = shells(&[json!({ "command": "sleep 1000", "background": true })]);
     let go = stage.script(&script).prompt("go").args(["--background-wait", "50ms", "--output-format", "json"]);
-    let ended =
-        go.run().expect(4).says(&["still running were stopped: /root/sleep (", "--background-wait TIME"]).json();
+    let ended = go.run().expect(4).says(&["that were still running: /root/sleep (", "--background-wait TIME"]).json();
     assert_eq!(ended["turns"], 2, "the model was not asked again");
     assert!(ended["text"].as_str().unwrap().starts_with("It said: started"), "{ended}");
     assert_eq!(ended["tasks"][1]["state"]["outcome"], json!({ "type": "cancelled", "by": "sessionEnd" }));
@@ -188,8 +188,8 @@ fn a_limit_of_turns_ends_the_run_and_it_can_go_on() {
       ! the turn limit is reached: one last turn
     - report_intent step 3
       ! cancelled: This call was cancelled before it ended.
-    error: the limit of turns was reached before the answer
-    hint: go on with: bosun --resume ses-ID -p "go on" --max-turns N
+    error: the turn limit was reached before the answer
+    hint: resume with: bosun --resume ses-ID -p "continue" --max-turns N
     "#);
     let id = stage.newest();
     stage.bosun(["--resume", &id, "-p", "go on"]).run().expect(4);

@@ -35,7 +35,7 @@ fn let_go(stage: &BinaryFixture) {
 fn sessions_are_listed_newest_first() {
     let stage = stage();
     let none = stage.bosun(["sessions"]).run().expect(0);
-    assert_eq!((&*none.stdout, &*none.stderr), ("", "no sessions; begin one with: bosun -p \"…\"\n"));
+    assert_eq!((&*none.stdout, &*none.stderr), ("", "no sessions; start one with: bosun -p \"…\"\n"));
     fs::create_dir(stage.path("below")).unwrap();
     stage.script(HELLO).prompt("the first\nof two").run().expect(0);
     stage.prompt("the second").within(&stage.path("below")).run().expect(0);
@@ -69,7 +69,9 @@ fn a_session_is_shown_and_exported() {
     stage.script(&shell("echo out")).prompt("go").run().expect(0);
     let id = stage.newest();
     let show = stage.bosun(["sessions", "show", &id]).run().expect(0).stdout;
-    for words in ["state         idle", "last outcome  completed", "run by        nobody", "turns         2", "/root"] {
+    for words in
+        ["state         idle", "last outcome  completed", "run by        no process", "turns         2", "/root"]
+    {
         assert!(show.contains(words), "{words}: {show}");
     }
     let markdown = stage.bosun(["sessions", "export", &id]).run().expect(0).stdout;
@@ -158,7 +160,7 @@ fn a_resting_session_keeps_a_message_until_it_goes_on() {
     stage.prompt("begin").run().expect(0);
     let id = stage.newest();
     let kept = stage.bosun(["sessions", "send", &id, "message later"]).run().expect(0);
-    assert_snapshot!(shown(&stage, &kept.stderr), @"kept for the session, which is not running; go on with: bosun --resume ses-ID");
+    assert_snapshot!(shown(&stage, &kept.stderr), @"queued, since the session is not running; resume with: bosun --resume ses-ID");
     assert_eq!(stage.bosun(["--resume", &id]).run().expect(0).stdout, "I was told later.\n");
     stage.bosun(["--resume", &id]).run().expect(2).says(&["has nothing left to do"]);
     stage.bosun(["sessions", "send", &id, "  "]).run().expect(2).says(&["the message is empty"]);
@@ -223,7 +225,7 @@ fn what_a_model_wrote_cannot_drive_the_terminal_that_reads_it() {
 fn a_session_with_a_dead_owner_is_interrupted() {
     let stage = stage();
     let script = turns(5);
-    stage.script(&script).prompt("go").env("BOSUN_FAULT", "after-commit:12").unheard().run().expect_killed();
+    stage.script(&script).prompt("go").env("BOSUN_FAULT", "after-commit:12").discard_output().run().expect_killed();
     let id = stage.newest();
     assert_eq!(stage.sessions()[0]["state"], "interrupted");
     let shown = stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json();

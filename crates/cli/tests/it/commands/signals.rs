@@ -36,7 +36,7 @@ fn an_interrupt_stops_the_turn_and_leaves_the_session_idle() {
     assert_snapshot!(shown(&stage, &ended.stderr), @r#"
     - shell touch busy; while [ ! -e go ]; do sleep 0.01; done; echo gone on
       ! cancelled: This call was cancelled before it ended.
-    cancelled; go on with: bosun --resume ses-ID -p "…"
+    cancelled; resume with: bosun --resume ses-ID -p "…"
     "#);
     assert_eq!(stage.sessions()[0]["state"], "idle");
     assert_eq!(statuses(&stage), [ToolResultStatus::Cancelled]);
@@ -61,7 +61,7 @@ fn a_request_to_end_leaves_the_session_to_go_on() {
         let mut running = busy(&stage);
         running.signal(signal);
         let ended = running.wait().expect(5);
-        ended.says(&["interrupted; go on with: bosun --resume", &stage.newest()]);
+        ended.says(&["interrupted; resume with: bosun --resume", &stage.newest()]);
         assert_eq!(stage.sessions()[0]["state"], "interrupted");
         fs::write(stage.path("go"), "").unwrap();
         let ended = stage.bosun(["--continue", "--allow-all"]).run().expect(0);

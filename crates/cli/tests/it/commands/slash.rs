@@ -41,14 +41,14 @@ fn a_command_that_does_not_exist_is_told_without_asking_a_model() {
     let unknown = run("/flete port it");
     assert_snapshot!(unknown.stderr, @r"
     error: there is no /flete; did you mean /fleet?
-    hint: `bosun -p /help` lists every command; begin with a blank to say it to the model
+    hint: `bosun -p /help` lists all commands; start with a space to send it to the model
     ");
     assert_eq!(unknown.stdout, "");
-    run("/frobnicate").says(&["there is no /frobnicate; /help lists what there is"]);
+    run("/frobnicate").says(&["there is no /frobnicate; /help lists all commands"]);
     run("/every 5m look").says(&["/every is not in this version"]);
     run("/after 5m look").says(&["/after is not in this version"]);
     run("/subconscious run").says(&["/subconscious is not in this version"]);
-    run("/exit").says(&["/exit is for a dialogue at a terminal"]);
+    run("/exit").says(&["/exit works only in a conversation at a terminal"]);
     run("/model a/b").says(&["the model `a/b` cannot be used: "]);
     run("/research").says(&["/research: name the topic"]);
     assert_eq!(server.requests().len(), 0);
@@ -136,7 +136,7 @@ fn a_project_s_commands_run_when_the_project_is_trusted() {
     let said = stage.prompt("/git:ship it").run().expect(0).stdout;
     assert!(said.contains("<Ship it. ") && said.contains("> 1.2"), "{said}");
     let check = stage.bosun(["catalog", "check"]).run().expect(1).stdout;
-    assert!(check.contains("broken.md:1:1: its head never ends"), "{check}");
+    assert!(check.contains("broken.md:1:1: its frontmatter is not closed"), "{check}");
     assert!(check.contains("/fleet is built in, so this one is not used; rename it"), "{check}");
     let list = stage.bosun(["catalog", "list", "--json"]).run().expect(0).json();
     let names: Vec<&str> = list["commands"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
@@ -162,7 +162,7 @@ fn whoever_manages_the_machine_forbids_commands_in_texts() {
     let managed = stage.path("managed.toml");
     fs::write(&managed, "[managed]\nforbid = ['skill-shell']\n").unwrap();
     let said = stage.prompt("/where").env("BOSUN_MANAGED", &managed).run().expect(0).stdout;
-    assert!(said.contains("[not run: cat branch: whoever manages this machine forbids"), "{said}");
+    assert!(said.contains("[not run: cat branch: the administrator of this machine forbids"), "{said}");
     assert!(stage.prompt("/where").run().expect(0).stdout.contains("> main"));
 }
 

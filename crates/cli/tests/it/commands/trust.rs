@@ -84,12 +84,12 @@ fn a_hostile_repository_changes_nothing_until_it_is_trusted_and_nothing_after_it
         assert!(told.contains(words), "{words}: {told}");
     }
     let nobody = stage.bosun(["trust"]).run().expect(2);
-    nobody.says(&["nobody is there to say whether this project is trusted", "--yes"]);
+    nobody.says(&["cannot ask whether to trust this project", "--yes"]);
     run(&stage);
     assert_eq!(evil.count(), 0, "looking is not trusting");
     assert!(!stage.path("ran").exists(), "their hooks do not run");
 
-    stage.bosun(["trust", "--yes"]).run().expect(0).says(&["trusted, as long as"]);
+    stage.bosun(["trust", "--yes"]).run().expect(0).says(&["trusted until"]);
     let trusted = run(&stage);
     assert!(!trusted.stderr.contains("ignored"), "{trusted:?}");
     assert_eq!(evil.count(), 2);
@@ -119,7 +119,7 @@ fn trust_is_listed_taken_back_and_told_as_json() {
     fs::write(stage.path(".mcp.json"), "{}").unwrap();
     let list = stage.bosun(["trust", "--list", "--json"]).run().expect(0).json();
     assert_eq!(list[0]["trust"], "changed");
-    stage.bosun(["trust", "--revoke"]).run().expect(0).says(&["is not trusted any more"]);
+    stage.bosun(["trust", "--revoke"]).run().expect(0).says(&["is no longer trusted"]);
     stage.bosun(["trust", "--revoke"]).run().expect(0).says(&["was not trusted"]);
     let shown = stage.bosun(["trust", "--show", "--json"]).run().expect(0).json();
     assert_eq!(shown["trust"], "untrusted");
@@ -160,11 +160,11 @@ fn a_file_without_end_is_refused_quickly() {
         assert!(ended.took < Duration::from_secs(20), "{ended:?}");
         ended.says(&[".bosun/config.toml", words, "--setting-sources"]);
     };
-    refused("it is a link, or behind one");
+    refused("it is a link, or its path contains one");
     fs::remove_file(stage.path(".bosun/config.toml")).unwrap();
     fs::write(stage.path(".bosun/config.toml"), vec![b'#'; 100 << 20]).unwrap();
     refused("it is larger than 1048576 bytes");
-    stage.bosun(["trust", "--yes"]).run().expect(2).says(&["is larger than 16777216 bytes"]);
+    stage.bosun(["trust", "--yes"]).run().expect(2).says(&["have over 16777216 bytes"]);
     fs::write(stage.path(".bosun/config.toml"), "\"\\u001b[2Jx\" = 1\n").unwrap();
     let escape = stage.bosun(["-p", "hi"]).run().expect(2);
     assert!(!escape.stderr.contains('\u{1b}'), "{escape:?}");
@@ -210,6 +210,6 @@ fn the_program_of_a_trusted_hook_is_shown_and_neither_an_agent_nor_a_pull_can_ch
     // A pull that changes nothing but the script.
     fs::write(stage.path("guard.sh"), "#!/bin/sh\ntouch ran\n").unwrap();
     let ended = stage.bosun(["-p", "go", "--permission-mode", "accept-edits"]).run();
-    ended.says(&["ignored, since you have not trusted it"]);
+    ended.says(&["ignored because it is not trusted"]);
     assert!(!stage.path("ran").exists());
 }

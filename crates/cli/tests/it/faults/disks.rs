@@ -169,7 +169,13 @@ fn a_home_that_cannot_be_written_can_be_read() {
         return println!("skipped: only root can mount a small disk");
     };
     stage.script(HELLO).prompt("at rest").run().expect(0);
-    stage.script(&turns(4)).prompt("killed").env("BOSUN_FAULT", "after-commit:9").unheard().run().expect_killed();
+    stage
+        .script(&turns(4))
+        .prompt("killed")
+        .env("BOSUN_FAULT", "after-commit:9")
+        .discard_output()
+        .run()
+        .expect_killed();
     let id = stage.newest();
     stage.disk().seal();
     let assert_read = || {

@@ -54,7 +54,7 @@ fn what_an_ordinary_user_may_not_use_is_named_with_the_remedy() {
     let said = stage.prompt("hi").env("BOSUN_HOME", theirs.join("home")).run().expect(2);
     said.says(&[shown(&theirs), "no permission", "BOSUN_HOME"]);
     let said = stage.prompt("hi").env("BOSUN_HOME", "/").run().expect(2);
-    said.says(&["/ is open to others and holds other things", "BOSUN_HOME"]);
+    said.says(&["/ is open to other users and contains other files", "BOSUN_HOME"]);
 }
 
 #[test]

@@ -65,11 +65,11 @@ fn a_branch_that_was_to_move_and_did_not_is_no_success() {
 fn what_needs_a_repository_is_refused_without_one() {
     let stage = planned(PLAN, "  - fail: { class: terminal }\n");
     let alone = ["fleet", "think it over", "--isolation", "worktree"];
-    stage.bosun(alone).run().expect(2).says(&["is in no git repository", "git init"]);
+    stage.bosun(alone).run().expect(2).says(&["is not in a git repository", "git init"]);
     git(&stage, &["init", "-q"]);
     stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(2).says(&["commit"]);
     for flag in ["--merge", "--include-dirty", "--check=true"] {
         let shared = ["fleet", "think it over", flag];
-        stage.bosun(shared).run().expect(2).says(&["checkouts of their own", "--isolation worktree"]);
+        stage.bosun(shared).run().expect(2).says(&["their own checkouts", "--isolation worktree"]);
     }
 }

@@ -34,7 +34,7 @@ fn a_plan_is_worked_through_and_told() {
     assert!(todos.iter().all(|todo| todo["status"] == "done" && todo["attempts"] == 1), "{json}");
     assert_eq!(todos[2]["result"], "/root/three is done");
     let told = stage.bosun(["fleet", "status"]).run().expect(0).stdout;
-    assert!(told.contains("everything is done") && told.contains("3 todos: 3 done"), "{told}");
+    assert!(told.contains("all todos are done") && told.contains("3 todos: 3 done"), "{told}");
     let again = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
     again.says(&["reused one", "reused two", "reused three"]);
     stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--fresh"]).run().expect(0).says(&["done one"]);
@@ -52,9 +52,9 @@ fn the_exit_code_of_a_fleet_tells_the_truth() {
     assert!(todos[1]["reason"].as_str().unwrap().contains("`grep -q right two.txt` must exit with code 0"), "{json}");
     assert_eq!((&todos[1]["attempts"], &todos[2]["attempts"]), (&2.into(), &0.into()));
     fs::write(stage.path("two.txt"), "right").unwrap();
-    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["freed two", "done three"]);
+    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["unblocked two", "done three"]);
     let budget = ["fleet", "run", "plan.yaml", "--allow-all", "--fresh", "--max-tokens-total", "10"];
-    stage.bosun(budget).run().expect(6).says(&["the session has spent what it may", "--max-budget-usd"]);
+    stage.bosun(budget).run().expect(6).says(&["the session's budget is used up", "--max-budget-usd"]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_goal_is_planned_and_what_cannot_be_planned_fails() {
 rules:
   - when: { path: /root, turn: 1, prompt: \"^write it down\\\\s\" }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'Write')\" } }]
-  - when: { path: /root, prompt: Look whether }
+  - when: { path: /root, prompt: Check whether }
     answer: [say: It is written.]
   - answer: [say: Nothing to plan.]
 ",
@@ -74,22 +74,22 @@ rules:
     assert!(ended.stdout.starts_with("It is written.\n"), "{}", ended.stdout);
     ended.says(&["- sql", "claimed a (Write)", "done a"]);
     let unplanned = stage.bosun(["fleet", "think of nothing", "--allow-all"]).run().expect(1);
-    unplanned.says(&["there is no plan", "1. there are no todos", "bosun fleet resume"]);
+    unplanned.says(&["the main agent made no plan", "1. there are no todos", "bosun fleet resume"]);
 }
 
 #[test]
 fn what_was_typed_wrong_is_told_before_a_model_is_asked() {
     let stage = planned("todos: [{ id: a, title: A, depends_on: [b] }]\n", "  - fail: { class: terminal }\n");
-    stage.bosun(["fleet"]).run().expect(2).says(&["there is nothing to do"]);
-    stage.bosun(["fleet", "statsu"]).run().expect(2).says(&["neither a command of `bosun fleet` nor a goal"]);
-    stage.bosun(["fleet", "do it now", "-p", "x"]).run().expect(2).says(&["--prompt is for a prompt"]);
+    stage.bosun(["fleet"]).run().expect(2).says(&["no goal given"]);
+    stage.bosun(["fleet", "statsu"]).run().expect(2).says(&["neither a `bosun fleet` command nor a goal"]);
+    stage.bosun(["fleet", "do it now", "-p", "x"]).run().expect(2).says(&["--prompt applies to a prompt"]);
     for flag in ["--plan", "--autopilot", "--max-continues=2", "--plan-exit=exit_only"] {
         let name = flag.split('=').next().unwrap();
         stage.bosun(["fleet", "do it now", flag]).run().expect(2).says(&[name, "leave it out"]);
     }
     stage.bosun(["fleet", "do it now", "--share", "nowhere/run.md"]).run().expect(2).says(&["nowhere/run.md", ".html"]);
     stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["plan.yaml", "bosun fleet check"]);
-    stage.bosun(["fleet", "resume"]).run().expect(2).says(&["no fleet has worked in"]);
+    stage.bosun(["fleet", "resume"]).run().expect(2).says(&["there is no fleet in"]);
     fs::write(stage.path("plan.yaml"), "todos: [{ id: a, title: A, check: make test }]\n").unwrap();
     stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["is not permitted", "--allow"]);
     let left = stage.bosun(["sessions", "--json"]).run().expect(0).json();

@@ -96,7 +96,7 @@ fn what_is_used_again_is_not_lost_with_its_owner() {
     for fault in ["after-commit:todoDone:1", "after-commit:todoDone:2", "before-commit:workMerged:2"] {
         let stage = edited();
         let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
-        stage.bosun(run).env("BOSUN_FAULT", fault).unheard().run().expect_killed();
+        stage.bosun(run).env("BOSUN_FAULT", fault).discard_output().run().expect_killed();
         tells(&stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0), "main has moved");
         has_everything(&stage);
     }
@@ -115,7 +115,7 @@ fn lock_every_ref(folder: &Path) {
 fn refs_that_a_killed_git_command_left_locked_do_not_stop_the_next_owner() {
     let stage = edited();
     let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
-    stage.bosun(run).env("BOSUN_FAULT", "before-commit:workMerged:2").unheard().run().expect_killed();
+    stage.bosun(run).env("BOSUN_FAULT", "before-commit:workMerged:2").discard_output().run().expect_killed();
     lock_every_ref(&stage.folder());
     tells(&stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0), "main has moved");
     has_everything(&stage);
@@ -125,7 +125,7 @@ fn refs_that_a_killed_git_command_left_locked_do_not_stop_the_next_owner() {
 fn work_in_commits_is_not_used_by_workers_that_share_the_folder() {
     let stage = edited();
     let again = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--isolation", "none"]).run().expect(0);
-    again.says(&["again: the commit with its work cannot be used any more"]);
+    again.says(&["again: the commit with its work is no longer usable"]);
     assert_eq!(claimed(&stage).len(), 4);
     assert_eq!(fs::read_to_string(stage.path("c.txt")).unwrap(), "a\n");
 }
@@ -135,7 +135,7 @@ fn work_that_did_not_land_is_not_taken_to_be_in_place() {
     let stage = edited();
     let run = ["fleet", "run", "plan.yaml", "--allow-all", "--merge"];
     fs::copy(stage.path(".git/refs/heads/main"), stage.path(".git/MERGE_HEAD")).unwrap();
-    tells(&stage.bosun(run).run().expect(3), "Your branch was not moved: a merge is under way");
+    tells(&stage.bosun(run).run().expect(3), "Your branch was not moved: a merge is in progress");
     assert!(!stage.path("a.txt").exists());
     fs::remove_file(stage.path(".git/MERGE_HEAD")).unwrap();
     tells(&stage.bosun(run).run().expect(0).says(&["reused b", "reused d"]), "main has moved");
@@ -148,9 +148,9 @@ fn todos_whose_fleet_never_began_are_not_taken_for_one() {
     let stage = planned("todos: [{ id: one, title: The first }]\n", "  - answer: [say: done]\n");
     let run = ["fleet", "run", "plan.yaml", "--allow-all"];
     let fault = "before-commit:fleetBegan:1";
-    stage.bosun(run).env("BOSUN_FAULT", fault).unheard().run().expect_killed();
-    stage.bosun(["fleet", "resume"]).run().expect(2).says(&["no fleet has worked in", "begins one"]);
+    stage.bosun(run).env("BOSUN_FAULT", fault).discard_output().run().expect_killed();
+    stage.bosun(["fleet", "resume"]).run().expect(2).says(&["there is no fleet in", "starts one"]);
     stage.bosun(run).run().expect(0);
-    stage.bosun(run).env("BOSUN_FAULT", fault).unheard().run().expect_killed();
-    assert!(stage.bosun(["fleet", "status"]).run().expect(0).stdout.contains("everything is done"));
+    stage.bosun(run).env("BOSUN_FAULT", fault).discard_output().run().expect_killed();
+    assert!(stage.bosun(["fleet", "status"]).run().expect(0).stdout.contains("all todos are done"));
 }

@@ -26,11 +26,11 @@ fn an_interrupt_leaves_a_fleet_that_goes_on() {
     let mut running = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
     began(&stage);
     running.signal(ProcessSignal::Interrupt);
-    running.wait().expect(5).says(&["go on with: bosun fleet resume"]);
+    running.wait().expect(5).says(&["resume it: bosun fleet resume"]);
     fs::write(stage.path("go"), "").unwrap();
     // Another prompt of the same session tells of the fleet, and is answered.
     let prompted = stage.bosun(["--continue", "-p", "hello", "--allow-all"]).run();
-    prompted.expect(0).says(&["a fleet is not done in this session", "bosun fleet resume"]);
+    prompted.expect(0).says(&["this session has an unfinished fleet", "bosun fleet resume"]);
     stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["fleet done: 2/2 done"]);
 }
 

@@ -196,7 +196,7 @@ fn peak(pid: u32) -> u64 {
 #[test]
 fn another_model_than_the_one_that_was_asked_is_named() {
     for Run { model, ended, marks, requests } in run(MARK, "1=model:other") {
-        let ended = ended.expect(0).says(&[&format!("asked {model}, other answered")]);
+        let ended = ended.expect(0).says(&[&format!("requested {model}, but other answered")]);
         assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 2));
     }
     for Run { ended, .. } in run(MARK, "*=model:other") {

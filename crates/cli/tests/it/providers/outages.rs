@@ -69,7 +69,7 @@ fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
     let cases = [
         (ProviderFault::Hang, "sent nothing within 0.6 s"),
         (ProviderFault::Close, "connection"),
-        (ProviderFault::Cut(StreamPoint::Call), "broke"),
+        (ProviderFault::Cut(StreamPoint::Call), "was lost"),
         (ProviderFault::End(StreamPoint::Bytes(0)), "cut"),
         (ProviderFault::BadSse, ""),
         (ProviderFault::BadJson, ""),
@@ -129,7 +129,7 @@ fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
             let other = outage.stage.prompt_over(&server, wire, "me too").args(["--park-wait", "0s"]).run();
             assert_eq!((other.code(), server.count()), (Some(7), 0), "{wire} {fault:?}: {}", other.stderr);
             // Unless somebody knows better.
-            outage.stage.bosun(["models"]).run().expect(0).says(&["is not asked before", "--reopen"]);
+            outage.stage.bosun(["models"]).run().expect(0).says(&["is closed until", "--reopen"]);
             outage.stage.bosun(["models", "--reopen"]).run().expect(0);
             let again = outage.stage.prompt_over(&server, wire, "now").args(["--continue", "--fork"]).run();
             assert_eq!((again.code(), again.stdout.as_str()), (Some(0), "It ran.\n"), "{wire}: {}", again.stderr);
@@ -198,7 +198,7 @@ rules:
     each_wire(|wire| {
         let (stage, server) = (stage(), ModelServer::script(script).start());
         let go = stage.prompt_over(&server, wire, "go").args(["--timeout", "2s"]);
-        let ended = go.run().expect(4).says(&["  ! the time is up: one last turn"]);
+        let ended = go.run().expect(4).says(&["  ! the time limit is reached: one last turn"]);
         assert_eq!((ended.stdout.as_str(), server.count()), ("This far I came.\n", 2), "{wire}");
     });
 }
@@ -210,8 +210,8 @@ fn the_time_of_a_run_goes_on_while_it_waits_for_a_quota() {
         let outage = Outage::run(wire, FaultPlan::always(quota.clone()), &["--timeout", "1s"]);
         let ended = outage.ended.expect(4);
         let id = outage.stage.newest();
-        let hint = format!("hint: go on later with: bosun --resume {id}");
-        ended.says(&["error: the time was up while it waited for a quota", &hint]);
+        let hint = format!("hint: resume later with: bosun --resume {id}");
+        ended.says(&["error: the time limit was reached while waiting for a quota", &hint]);
         let server = ModelServer::script(JOB).start();
         let json = ["--timeout", "500ms", "--output-format", "json"];
         let result = outage.stage.prompt_over(&server, wire, "me too").args(json).run().expect(4).json();
@@ -239,7 +239,7 @@ fn an_interrupt_while_the_next_attempt_is_waited_for_ends_the_run_at_once_and_lo
         assert!(interrupted.elapsed() < wait / 2, "{wire}: {:?}", interrupted.elapsed());
         let id = stage.newest();
         assert_eq!((server.count(), ended.stdout.as_str()), (2, "I run it.\n"), "{wire}: {}", ended.stderr);
-        ended.says(&["cancelled; go on with: bosun --resume", &id]);
+        ended.says(&["cancelled; resume with: bosun --resume", &id]);
         assert_eq!(stage.sessions()[0]["state"], "idle", "{wire}");
         let again = ModelServer::script(JOB).start();
         // The provider asked for time, which nobody has to wait for here.

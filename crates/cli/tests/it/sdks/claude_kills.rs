@@ -13,7 +13,7 @@ type Language = fn(&BinaryFixture, &str) -> testkit::binary::BinaryInvocation;
 fn killed_and_continued(killed: Language, other: Language) {
     let stage = stage();
     stage.script(SCRIPT);
-    let mut client = killed(&stage, "kills").args(["works_until_it_is_killed"]).unheard().start();
+    let mut client = killed(&stage, "kills").args(["works_until_it_is_killed"]).discard_output().start();
     within(PATIENCE, "the turn is under way", || stage.path("working").exists());
     client.signal(ProcessSignal::Kill);
     client.wait().expect_killed();

@@ -38,18 +38,18 @@ fn a_command_for_a_session_that_nobody_runs_waits_in_its_file() {
     let listed = tasks_json(&stage, &["list"]);
     assert_eq!(state(&listed, "/root/docs"), "interrupted");
     let sent = stage.bosun(["tasks", "send", "docs", "message after death"]).run().expect(0);
-    assert_eq!(sent.stdout, "kept for /root/docs\n");
-    sent.says(&["nobody runs the session", "bosun --resume"]);
+    assert_eq!(sent.stdout, "queued for /root/docs\n");
+    sent.says(&["no process runs the session", "bosun --resume"]);
     stage.bosun(["tasks", "background", "tests"]).run().expect(2).says(&["so nothing waits for /root/tests"]);
     stage.bosun(["tasks", "rm", "tests"]).run().expect(2).says(&["has not ended"]);
-    assert_eq!(tasks(&stage, &["stop", "tests", "--now"]), "kept for /root/tests\n");
+    assert_eq!(tasks(&stage, &["stop", "tests", "--now"]), "queued for /root/tests\n");
     let_go(&stage, "docs");
     let_go(&stage, "tests");
     let went_on = stage.bosun(["--continue", "--allow-all"]).run().expect(0);
     went_on.says(&["  docs: ! interrupted: ", "  • docs completed"]);
     assert_eq!(tasks(&stage, &["output", "docs"]), "I was told after death.\n");
     assert_eq!(state(&tasks_json(&stage, &["list"]), "/root/tests"), "cancelled");
-    // Whoever looks now sees it gone at once, although nobody runs the session.
+    // Whoever looks now sees it gone at once, although no process runs the session.
     assert_eq!(tasks(&stage, &["rm", "tests"]), "/root/tests is removed\n");
     assert!(!tasks(&stage, &[]).contains("tests"));
 }

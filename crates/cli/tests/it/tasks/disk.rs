@@ -70,8 +70,8 @@ fn commands_that_print_for_ever_stay_under_their_caps() {
     let paths: Vec<&str> =
         listed["tasks"].as_array().unwrap().iter().map(|task| task["path"].as_str().unwrap()).collect();
     let output = |path: &str| tasks(&stage, &["output", path]);
-    assert!(!output(paths[0]).contains("nothing is kept"));
-    assert!(output(paths[1]).contains("from here on nothing is kept: the commands of this session have filled"));
+    assert!(!output(paths[0]).contains("is not stored"));
+    assert!(output(paths[1]).contains("is not stored: the commands of this session have reached their limit"));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn on_a_disk_near_its_floor_the_session_lives_and_output_is_not_kept() {
     let there = |event: &Event| matches!(event, Event::CallAnswered { answer, .. } if answer.text.starts_with("there"));
     assert!(log.iter().any(|envelope| there(&envelope.entry.event)), "{log:?}");
     let output = tasks(&stage, &["output", "echo"]);
-    assert!(output.contains("from here on nothing is kept: the disk has") && !output.contains("here\n"), "{output}");
+    assert!(output.contains("this point is not stored: the disk has") && !output.contains("here\n"), "{output}");
 }
 
 #[test]

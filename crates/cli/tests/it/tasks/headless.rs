@@ -91,7 +91,7 @@ fn one_agent_that_fails_makes_the_answer_partial() {
 fn cut_off(stage: &BinaryFixture) {
     let ended = stage.prompt("go").args(["--background-wait", "200ms"]).run().expect(4);
     assert_eq!(ended.stdout, "This is turn 2.\n");
-    let words = "stopped before their end, since nothing was heard: /root/a";
+    let words = "stopped after a time without activity: /root/a";
     assert_eq!(ended.says(&["--background-wait TIME"]).stderr.matches(words).count(), 1);
 }
 

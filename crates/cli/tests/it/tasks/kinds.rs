@@ -56,7 +56,7 @@ fn every_kind_is_listed_in_the_same_words_and_what_has_ended_stays_ended() {
     let record = |path: &str| tasks_json(&stage, &["show", path])["record"]["task"].clone();
     for path in ended {
         let before = record(path);
-        assert_eq!(tasks(&stage, &["stop", path, "--now"]), format!("{path} had ended before\n"));
+        assert_eq!(tasks(&stage, &["stop", path, "--now"]), format!("{path} had already ended\n"));
         for args in [&["send", path, "message again"][..], &["background", path]] {
             let refused = stage.bosun(["tasks"].iter().chain(args)).run().expect(2);
             assert!(refused.stdout.is_empty() && !refused.stderr.is_empty(), "{args:?}: {refused:?}");

@@ -29,12 +29,12 @@ fn tasks_are_listed_shown_messaged_and_read_while_they_run_and_after() {
     }
     stage.bosun(["tasks", "output", "docs"]).run().expect(0).says(&["/root/docs is running"]);
     let sent = tasks(&stage, &["send", "docs", "message hello"]);
-    assert!(sent.starts_with("/root/docs has the message: mail-"), "{sent}");
+    assert!(sent.starts_with("/root/docs received the message: mail-"), "{sent}");
     let record = tasks_json(&stage, &["show", "/root/docs"])["record"].clone();
     assert_eq!((&record["task"]["unread"], &record["mail"][1]["state"]), (&json!(1), &json!("admitted")), "{record}");
 
     let promoted = tasks(&stage, &["background", "tests"]);
-    assert_eq!(promoted, "/root/tests goes on in the background\n");
+    assert_eq!(promoted, "/root/tests continues in the background\n");
     let again = stage.bosun(["tasks", "background", "tests", "--json"]).run().expect(2).json();
     assert_eq!((&again["fate"]["type"], &again["fate"]["kind"]), (&json!("refused"), &json!("notAwaited")), "{again}");
     stage.bosun(["tasks", "rm", "docs"]).run().expect(2).says(&["has not ended", "bosun tasks stop /root/docs"]);
@@ -106,7 +106,7 @@ fn agents_are_stopped_after_a_last_turn_or_at_once() {
 #[test]
 fn what_is_not_there_is_explained() {
     let stage = stage();
-    stage.bosun(["tasks"]).run().expect(2).says(&["no session was begun in", "bosun tasks --all"]);
+    stage.bosun(["tasks"]).run().expect(2).says(&["there is no session in", "bosun tasks --all"]);
     assert_eq!(stage.bosun(["tasks", "--all"]).run().expect(0).stderr, "no tasks\n");
     let running = busy(&stage);
     stage.bosun(["tasks", "show", "levitate"]).run().expect(2).says(&["there are: /root, /root/docs, /root/tests"]);
@@ -142,7 +142,7 @@ rules:
         .bosun(["tasks", "output", "ill"])
         .run()
         .expect(0)
-        .says(&["/root/ill failed and said nothing: the model is ill"]);
+        .says(&["/root/ill failed without output: the model is ill"]);
 }
 
 #[test]

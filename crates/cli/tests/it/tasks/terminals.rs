@@ -26,8 +26,8 @@ fn a_second_terminal_lists_shows_follows_messages_backgrounds_and_stops_agents_o
     says(&["show", "docs"], &["/root/docs", "Read the docs."]);
     let tail = second(&["tail", "docs"]);
     tail.shows("I begin.");
-    says(&["send", "docs", "message hello"], &["/root/docs has the message: mail-"]);
-    says(&["background", "tests"], &["/root/tests goes on in the background"]);
+    says(&["send", "docs", "message hello"], &["/root/docs received the message: mail-"]);
+    says(&["background", "tests"], &["/root/tests continues in the background"]);
     first.shows("All is under way.");
     let_go(&stage, "docs");
     tail.shows("I was told hello.");

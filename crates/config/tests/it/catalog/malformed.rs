@@ -12,19 +12,26 @@ use super::{Asked, Machine, agent};
 type Row = (&'static str, &'static str, Severity, u64, &'static str, &'static str);
 
 const AGENTS: [Row; 32] = [
-    ("no-head.md", "Just words.\n", Error, 1, "has no head", "begin it with `---`"),
-    ("empty.md", "", Error, 1, "has no head", "begin it with"),
-    ("open-head.md", "---\ndescription: x\nDo it.\n", Error, 1, "head never ends", "three dashes"),
+    ("no-head.md", "Just words.\n", Error, 1, "has no frontmatter", "begin it with `---`"),
+    ("empty.md", "", Error, 1, "has no frontmatter", "begin it with"),
+    ("open-head.md", "---\ndescription: x\nDo it.\n", Error, 1, "frontmatter is not closed", "three dashes"),
     ("no-description.md", "---\nname: x\n---\nDo it.\n", Error, 2, "no description", "add `description`"),
     ("blank-description.md", "---\ndescription: ''\n---\nDo it.\n", Error, 2, "no description", "add `description`"),
     ("null-description.md", "---\nname: x\ndescription:\n---\nDo it.\n", Error, 3, "no description", "add"),
-    ("no-body.md", "---\ndescription: x\n---\n\n  \n", Error, 2, "no text below its head", "what the agent is told"),
+    (
+        "no-body.md",
+        "---\ndescription: x\n---\n\n  \n",
+        Error,
+        2,
+        "no text below its frontmatter",
+        "the agent's instructions",
+    ),
     (
         "twice.md",
         "---\ndescription: x\ndescription: y\n---\nDo.\n",
         Error,
         3,
-        "`description` is here twice",
+        "duplicate key `description`",
         "remove one",
     ),
     (
@@ -32,7 +39,7 @@ const AGENTS: [Row; 32] = [
         "---\ndescription: x\nmaxTurns: 1\nmax-turns: 2\n---\nDo.\n",
         Error,
         4,
-        "here twice",
+        "duplicate key",
         "remove one",
     ),
     ("tab.md", "---\ndescription: x\ntools:\n\t- Read\n---\nDo it.\n", Error, 4, "tab", "indent with spaces"),
@@ -45,19 +52,19 @@ const AGENTS: [Row; 32] = [
         "unclosed bracket",
         "correct the line",
     ),
-    ("scalar.md", "---\njust words\n---\nDo it.\n", Error, 2, "a text stands where keys", "`key: value`"),
-    ("list.md", "---\n- description\n---\nDo it.\n", Error, 2, "a list stands where keys", "`key: value`"),
-    ("name-emoji.md", "---\nname: 🦀\ndescription: x\n---\nDo it.\n", Error, 2, "cannot be a name", "letters"),
-    ("name-slash.md", "---\nname: a/b\ndescription: x\n---\nDo it.\n", Error, 2, "cannot be a name", "letters"),
-    ("prüfer.md", "---\ndescription: x\n---\nDo it.\n", Error, 2, "cannot be a name", "letters, digits and dashes"),
-    ("name-list.md", "---\nname: [a]\ndescription: x\n---\nDo it.\n", Error, 2, "`name` is a list", "write a text"),
+    ("scalar.md", "---\njust words\n---\nDo it.\n", Error, 2, "keys and values, found a string", "`key: value`"),
+    ("list.md", "---\n- description\n---\nDo it.\n", Error, 2, "keys and values, found a list", "`key: value`"),
+    ("name-emoji.md", "---\nname: 🦀\ndescription: x\n---\nDo it.\n", Error, 2, "is not a name", "letters"),
+    ("name-slash.md", "---\nname: a/b\ndescription: x\n---\nDo it.\n", Error, 2, "is not a name", "letters"),
+    ("prüfer.md", "---\ndescription: x\n---\nDo it.\n", Error, 2, "is not a name", "letters, digits and dashes"),
+    ("name-list.md", "---\nname: [a]\ndescription: x\n---\nDo it.\n", Error, 2, "`name` is a list", "write a string"),
     (
         "tools-table.md",
         "---\ndescription: x\ntools:\n  read: true\n---\nDo.\n",
         Error,
         3,
         "`tools` is a table",
-        "list of texts",
+        "list of strings",
     ),
     (
         "tool-unknown.md",
@@ -72,7 +79,7 @@ const AGENTS: [Row; 32] = [
         "---\ndescription: x\ntools: [WebSearch]\n---\nDo.\n",
         Warning,
         3,
-        "`WebSearch` is not in",
+        "`WebSearch` is not supported in",
         "leave it out",
     ),
     (
@@ -80,7 +87,7 @@ const AGENTS: [Row; 32] = [
         "---\ndescription: x\ntools: Bash(git:*)\n---\nDo.\n",
         Error,
         3,
-        "tool with a pattern",
+        "has a pattern",
         "write `Bash`",
     ),
     (
@@ -100,13 +107,20 @@ const AGENTS: [Row; 32] = [
         "`disallowed-tools`",
     ),
     ("turns-zero.md", "---\ndescription: x\nmaxTurns: 0\n---\nDo.\n", Error, 3, "`max-turns` is a number", "above 0"),
-    ("turns-words.md", "---\ndescription: x\nmax-turns: few\n---\nDo.\n", Error, 3, "`max-turns` is a text", "above 0"),
+    (
+        "turns-words.md",
+        "---\ndescription: x\nmax-turns: few\n---\nDo.\n",
+        Error,
+        3,
+        "`max-turns` is a string",
+        "above 0",
+    ),
     (
         "flag.md",
         "---\ndescription: x\nbackground: maybe\n---\nDo.\n",
         Error,
         3,
-        "`background` is a text",
+        "`background` is a string",
         "true or false",
     ),
     ("effort.md", "---\ndescription: x\neffort: heroic\n---\nDo.\n", Error, 3, "not an effort", "low, medium or high"),
@@ -120,14 +134,7 @@ const AGENTS: [Row; 32] = [
         "worktree",
     ),
     ("budget.md", "---\ndescription: x\nbudget:\n  usd: lots\n---\nDo.\n", Error, 4, "not a budget", "usd: 0.50"),
-    (
-        "budget-bare.md",
-        "---\ndescription: x\nbudget: 5\n---\nDo.\n",
-        Error,
-        3,
-        "`budget` is a number",
-        "either of them",
-    ),
+    ("budget-bare.md", "---\ndescription: x\nbudget: 5\n---\nDo.\n", Error, 3, "`budget` is a number", "one or both"),
 ];
 
 #[test]
@@ -156,19 +163,29 @@ fn every_malformed_agent_is_told_with_its_line_and_a_remedy() {
 /// The same for everything else, where the place is not always a line.
 const OTHERS: [(&str, &str, &str, &str); 14] = [
     ("project/.claude/skills/a/SKILL.md", "---\nname: a\n---\nDo.\n", "no description", "add `description`"),
-    ("project/.claude/skills/a/SKILL.md", "---\ndescription: x\n---\n", "no text below its head", "write below"),
-    ("project/.claude/skills/a/SKILL.md", "Do it.\n", "has no head", "begin it with"),
+    (
+        "project/.claude/skills/a/SKILL.md",
+        "---\ndescription: x\n---\n",
+        "no text below its frontmatter",
+        "write the instructions",
+    ),
+    ("project/.claude/skills/a/SKILL.md", "Do it.\n", "has no frontmatter", "begin it with"),
     ("project/.claude/skills/a/skill.md", "---\ndescription: x\n---\nDo.\n", "not named SKILL.md", "name it SKILL.md"),
-    ("project/.claude/skills/loose.md", "---\ndescription: x\n---\nDo.\n", "beside the folders", "a folder of its own"),
-    ("project/.claude/skills/ü/SKILL.md", "---\ndescription: x\n---\nDo.\n", "cannot be named so", "letters, digits"),
+    (
+        "project/.claude/skills/loose.md",
+        "---\ndescription: x\n---\nDo.\n",
+        "not in a folder of its own",
+        "a folder of its own",
+    ),
+    ("project/.claude/skills/ü/SKILL.md", "---\ndescription: x\n---\nDo.\n", "name is not valid", "letters, digits"),
     ("home/plugins/p/README.md", "", "no plugin.json", "add plugin.json"),
     ("home/plugins/p/plugin.json", "{\"name\": \"p\",}", "it is not JSON", "correct the line"),
     ("home/plugins/p/plugin.json", "{}", "it has no name", "add `name`"),
-    ("home/plugins/p/plugin.json", "[]", "a list stands where keys", "`key: value`"),
-    ("home/plugins/p/plugin.json", r#"{"name": "p", "agents": "../x"}"#, "leaves the plugin's folder", "inside of"),
-    ("home/plugins/p/plugin.json", r#"{"name": "p", "agents": "/etc"}"#, "leaves the plugin's folder", "inside of"),
-    ("home/plugins/p/plugin.json", r#"{"name": "p", "skills": ["gone"]}"#, "which is not there", "correct the path"),
-    ("home/plugins/p/plugin.json", r#"{"name": "p", "agent": "x"}"#, "`agent` is unknown", "did you mean `agents`?"),
+    ("home/plugins/p/plugin.json", "[]", "keys and values, found a list", "`key: value`"),
+    ("home/plugins/p/plugin.json", r#"{"name": "p", "agents": "../x"}"#, "outside the plugin's folder", "inside its"),
+    ("home/plugins/p/plugin.json", r#"{"name": "p", "agents": "/etc"}"#, "outside the plugin's folder", "inside its"),
+    ("home/plugins/p/plugin.json", r#"{"name": "p", "skills": ["gone"]}"#, "which does not exist", "correct the path"),
+    ("home/plugins/p/plugin.json", r#"{"name": "p", "agent": "x"}"#, "unknown key `agent`", "did you mean `agents`?"),
 ];
 
 #[test]
@@ -196,7 +213,7 @@ fn bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
     };
     assert!(told("large.md").contains("larger than 262144 bytes"), "{problems:?}");
     assert!(told("binary.md").contains("not UTF-8 text") && told("nul.md").contains("not UTF-8 text"), "{problems:?}");
-    assert!(told("circle.md").contains("leads nowhere"), "{problems:?}");
+    assert!(told("circle.md").contains("cannot be read"), "{problems:?}");
     assert_eq!(problems.len(), 4);
 }
 
@@ -218,15 +235,15 @@ fn definitions_on_the_command_line_that_are_none_are_errors() {
     let cases = [
         ("{bad", "not JSON"),
         ("", "not JSON"),
-        ("3", "a number stands where definitions belong"),
+        ("3", "expected definitions, found a number"),
         (r#"{"a": {"prompt": "x"}}"#, "agent `a`: it has no description"),
         (r#"{"a": {"description": "x"}}"#, "agent `a`: it has no prompt"),
         (r#"[{"description": "x", "prompt": "y"}]"#, "it has no name"),
-        (r#"{"a": "x"}"#, "a text stands where keys"),
-        (r#"{"a": {"description": "x", "prompt": "y", "description": "z"}}"#, "here twice"),
+        (r#"{"a": "x"}"#, "keys and values, found a string"),
+        (r#"{"a": {"description": "x", "prompt": "y", "description": "z"}}"#, "duplicate key"),
         (
             r#"[{"name": "a", "description": "x", "prompt": "y"}, {"name": "A", "description": "x", "prompt": "y"}]"#,
-            "`a` is here twice",
+            "`a` is defined twice",
         ),
     ];
     for (given, words) in cases {

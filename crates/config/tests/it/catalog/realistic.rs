@@ -38,7 +38,7 @@ fn realistic_files_of_both_families_all_load() {
     );
     let skills: Vec<&str> = catalog.skills.iter().map(|skill| skill.spec.name.as_str()).collect();
     assert_eq!(skills.join(" "), "triage changelog pdf deploy own standup commit notes fuzz lint");
-    let slashes: Vec<&str> = catalog.slashes.iter().map(|slash| slash.spec.name.as_str()).collect();
+    let slashes: Vec<&str> = catalog.slash_commands.iter().map(|slash| slash.spec.name.as_str()).collect();
     assert_eq!(slashes, ["toolbox:fix"]);
     let plugins: Vec<&str> = catalog.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
     assert_eq!(plugins, ["quality", "flat", "toolbox"]);
@@ -57,15 +57,15 @@ fn realistic_files_of_both_families_all_load() {
     assert_eq!(
         told,
         [
-            "accessibility.md:8: the tool `browser/*` is not in this version",
-            "accessibility.md:0: it needs MCP servers (browser), which come with a later version",
+            "accessibility.md:8: the tool `browser/*` is not supported in this version",
+            "accessibility.md:0: it needs MCP servers (browser), which are not supported yet",
             "accessibility.md:9: `github` is not used by this version",
-            "api-designer.md:6: `memory` is not in this version",
-            "db-admin.md:0: the tool `mcp__postgres__query` is an MCP server's, and MCP comes with a later version",
-            "db-admin.md:0: it needs MCP servers (postgres), which come with a later version",
-            "test-runner.md:3: this is not YAML, so each line is read as it is",
+            "api-designer.md:6: `memory` is not supported in this version",
+            "db-admin.md:0: the tool `mcp__postgres__query` belongs to an MCP server, and MCP is not supported yet",
+            "db-admin.md:0: it needs MCP servers (postgres), which are not supported yet",
+            "test-runner.md:3: this is not YAML, so each line is read as a key and its text",
             "sql-helper.md:9: the effort `xhigh` is taken as high",
-            "plugin.json:0: `mcp-servers` is not in this version",
+            "plugin.json:0: `mcp-servers` is not supported in this version",
         ]
     );
 }
@@ -112,7 +112,7 @@ fn skills_and_hooks_are_found_with_what_they_say() {
     let of = |name: &str| &catalog.skills.iter().find(|skill| skill.spec.name == name).unwrap().spec;
     assert_eq!(of("commit").allowed_tools, ["Bash(git add:*)", "Bash(git commit:*)"]);
     assert_eq!((of("deploy").model_invocable, of("notes").user_invocable), (false, false));
-    let fix = &catalog.slashes[0].spec;
+    let fix = &catalog.slash_commands[0].spec;
     assert_eq!((fix.hint.as_deref(), fix.allowed_tools.len()), (Some("[file]"), 1));
     assert!(of("pdf").file.ends_with("skills/pdf/SKILL.md"));
     let hooks: Vec<(String, bool)> = catalog

@@ -62,7 +62,7 @@ async fn a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() 
     let found = machine.asked(Asked { remote: answer, ..Asked::default() }).unwrap();
     let agent = found.agent("org-reviewer").unwrap();
     assert_eq!((&agent.spec.source, &agent.hooks), (&DefinitionSource::Remote { url: url.clone() }, &None));
-    assert!(found.problems[0].message.contains("hooks are not used"), "{:?}", found.problems);
+    assert!(found.problems[0].message.contains("hooks are ignored"), "{:?}", found.problems);
 
     // Nobody listens there any more.
     let down = remote.fetch(Timestamp(9)).await;

@@ -8,7 +8,7 @@ use protocol::DefinitionSource;
 use super::{Asked, Machine};
 
 fn names(catalog: &CatalogListing) -> Vec<&str> {
-    catalog.effective_slashes().map(|slash| slash.spec.name.as_str()).collect()
+    catalog.effective_slash_commands().map(|slash| slash.spec.name.as_str()).collect()
 }
 
 #[test]
@@ -34,13 +34,13 @@ fn every_place_is_searched_and_the_strongest_of_a_name_counts() {
     assert_eq!(catalog.problems, []);
     assert_eq!(names(&catalog), ["ship", "git:tidy-up", "my-tools:deep:er", "my-tools:ship"]);
     let order: Vec<&str> = catalog
-        .slashes
+        .slash_commands
         .iter()
         .filter(|slash| slash.spec.name == "ship")
         .map(|slash| slash.spec.description.as_str())
         .collect();
     assert_eq!(order, places);
-    let tidy = catalog.slashes.iter().find(|slash| slash.spec.name == "git:tidy-up").unwrap();
+    let tidy = catalog.slash_commands.iter().find(|slash| slash.spec.name == "git:tidy-up").unwrap();
     assert_eq!((tidy.spec.description.as_str(), &tidy.spec.hint), ("Tidy up", &None));
     assert!(matches!(tidy.spec.source, DefinitionSource::Project { .. }));
 }
@@ -54,7 +54,7 @@ fn the_head_of_a_command_says_what_it_takes() {
     machine.write("project/.github/prompts/do.prompt.md", "---\nmode: agent\nname: Do It\n---\nDo it.\n");
     let catalog = machine.catalog();
     assert_eq!(catalog.problems, []);
-    let of = |name: &str| &catalog.slashes.iter().find(|slash| slash.spec.name == name).unwrap().spec;
+    let of = |name: &str| &catalog.slash_commands.iter().find(|slash| slash.spec.name == name).unwrap().spec;
     assert_eq!((of("fix").hint.as_deref(), of("fix").agent.as_deref()), (Some("[issue]"), Some("explore")));
     assert_eq!(of("fix").allowed_tools, ["Bash(git add:*)", "Read"]);
     assert_eq!((&of("do-it").agent, of("do-it").description.as_str()), (&None, "Do it."));
@@ -81,15 +81,15 @@ fn what_is_wrong_with_a_command_is_told_with_its_line() {
         })
         .collect();
     let expected = [
-        "link.md:0: error: it is a link, which is not followed here",
+        "link.md:0: error: it is a link, which is ignored here",
         "bin.md:0: error: it is not UTF-8 text",
         "empty.md:0: error: it has no text",
-        "größe.md:0: error: it cannot be named so: it has other characters than letters, digits and dashes",
-        "open.md:1: error: its head never ends",
-        "warned.md:4: warning: models do not call slash commands by themselves",
-        "warned.md:2: warning: `model` is not in this version",
-        "warned.md:5: warning: the key `modle` is unknown",
-        "warned.md:0: warning: /warned names the agent `nobody`, and there is none",
+        "größe.md:0: error: its name is not valid: it has characters other than letters, digits and dashes",
+        "open.md:1: error: its frontmatter is not closed",
+        "warned.md:4: warning: models cannot call slash commands",
+        "warned.md:2: warning: `model` is not supported in this version",
+        "warned.md:5: warning: unknown key `modle`",
+        "warned.md:0: warning: /warned names the agent `nobody`, which does not exist",
     ];
     assert_eq!(told, expected);
 }

@@ -46,10 +46,10 @@ async fn a_conflict_names_its_files_and_is_whole_once_no_mark_is_left() {
         panic!()
     };
     assert_eq!((conflict.files.as_slice(), &conflict.part), (&["a.txt".to_owned()][..], &b));
-    assert!(conflict.words.iter().any(|words| words.contains("Merge conflict in a.txt")), "{:?}", conflict.words);
+    assert!(conflict.messages.iter().any(|words| words.contains("Merge conflict in a.txt")), "{:?}", conflict.messages);
 
-    let begun = conflict.begun(&stage.git, &signature()).await.unwrap();
-    assert_eq!(conflict.begun(&stage.git, &signature()).await.unwrap(), begun);
+    let begun = conflict.start_commit(&stage.git, &signature()).await.unwrap();
+    assert_eq!(conflict.start_commit(&stage.git, &signature()).await.unwrap(), begun);
     let marked = file(&stage.git, &begun, "a.txt").await;
     let (ours, theirs) = (format!("<<<<<<< {}\nleft\n", a.commit), format!("right\n>>>>>>> {}", b.commit));
     assert!(marked.contains(&ours) && marked.contains(&theirs), "{marked}");

@@ -99,7 +99,7 @@ async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
     for case in CASES {
         let stage = scene().await;
         let (top, name) = (stage.git.folder().to_owned(), case.name);
-        let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+        let base_commit = BaseCommit::current(&stage.git).await.unwrap();
         let removed = case.removes.iter().map(|path| Edit::Remove((*path).into()));
         let edits: Vec<Edit> = removed.chain(case.writes.iter().map(|path| write(path, "theirs\n"))).collect();
         let part = branch(&stage, &base_commit.base, "work", edits).await;
@@ -134,7 +134,7 @@ async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
 async fn edits_that_git_was_told_not_to_look_at_are_not_overwritten() {
     for mark in ["--assume-unchanged", "--skip-worktree"] {
         let stage = scene().await;
-        let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+        let base_commit = BaseCommit::current(&stage.git).await.unwrap();
         let part = branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n")]).await;
         let scratch = super::scratch(&stage, &base_commit.head).await;
         stage.git.done(&["update-index", mark, "kept.txt"], &[]).await.unwrap();
@@ -159,7 +159,7 @@ async fn what_is_saved_while_files_are_moved_is_kept() {
     (0..FILES).for_each(|n| stage.write(&name(n), "old\n"));
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
-    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let part =
         branch(&stage, &base_commit.base, "work", (0..FILES).map(|n| write(&name(n), "theirs\n")).collect()).await;
     let scratch = super::scratch(&stage, &base_commit.head).await;
@@ -216,7 +216,7 @@ async fn a_file_that_the_user_made_private_stays_private() {
     let stage = scene().await;
     let path = stage.git.folder().join("kept.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let part = branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n")]).await;
     let scratch = super::scratch(&stage, &base_commit.head).await;
     let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
@@ -231,7 +231,7 @@ async fn a_linked_worktree_and_a_broken_off_landing_lose_nothing_either() {
     let other = stage.path().join("linked");
     stage.git.done(&["worktree", "add", "-q", "-b", "other", other.to_str().unwrap()], &[]).await.unwrap();
     let linked = stage.git.at(&other);
-    let base_commit = BaseCommit::now(&linked).await.unwrap();
+    let base_commit = BaseCommit::current(&linked).await.unwrap();
     let part =
         branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n"), write("build/a", "x\n")]).await;
     let scratch = super::scratch(&stage, &base_commit.head).await;

@@ -26,7 +26,7 @@ impl Scene {
     }
 
     async fn on(stage: Stage) -> Scene {
-        let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+        let base_commit = BaseCommit::current(&stage.git).await.unwrap();
         let edits = vec![write("a.txt", "two\n"), write("new/file.txt", "n\n"), Edit::Remove("gone.txt".into())];
         let part = branch(&stage, &base_commit.base, "work", edits).await;
         let scratch = super::scratch(&stage, &base_commit.head).await;
@@ -79,7 +79,7 @@ async fn branch_index_and_work_tree_move_together() {
     assert_eq!((scene.read("a.txt").as_deref(), scene.read("gone.txt")), (Some("two\n"), None));
     assert_eq!(super::named(scene.git(), "ORIG_HEAD").await, from);
     assert!(!scene.has_mark().await);
-    assert_eq!(scene.land().await, Ok(LandOutcome::Held));
+    assert_eq!(scene.land().await, Ok(LandOutcome::AlreadyContained));
 }
 
 #[tokio::test]
@@ -134,14 +134,14 @@ async fn what_work_is_built_on_is_kept_once() {
     let below = "refs/bosun/test";
     assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), None);
     stage.git.done(&["checkout", "-q", "-b", "some/branch"], &[]).await.unwrap();
-    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let work = branch(&stage, &base_commit.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
     let base_commit = base_commit.with_snapshot(work.commit);
     base_commit.keep(&stage.git, below).await.unwrap();
     assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), Some(base_commit.clone()));
     assert!(base_commit.keep(&stage.git, below).await.is_err(), "what is kept stays");
     stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
-    let detached = BaseCommit::now(&stage.git).await.unwrap();
+    let detached = BaseCommit::current(&stage.git).await.unwrap();
     detached.keep(&stage.git, "refs/bosun/other").await.unwrap();
     assert_eq!(BaseCommit::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
 }
@@ -154,7 +154,7 @@ async fn dirty() -> Scene {
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     stage.write("b.txt", "not committed\n");
     stage.write("untracked.txt", "u\n");
-    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let edits = vec![write("b.txt", "not committed\n"), write("untracked.txt", "u\n")];
     let snapshot = branch(&stage, &base_commit.head, "snapshot", edits).await;
     let base_commit = base_commit.with_snapshot(snapshot.commit);
@@ -166,8 +166,12 @@ async fn dirty() -> Scene {
 #[tokio::test]
 async fn what_was_not_committed_stays_so_and_never_becomes_history() {
     let scene = dirty().await;
-    let lifted =
-        scene.base_commit.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
+    let lifted = scene
+        .base_commit
+        .rebase_onto_head(scene.git(), &scene.part.commit, "Write a", &signature())
+        .await
+        .unwrap()
+        .unwrap();
     let parents = scene.git().text(&["log", "-1", "--format=%P", lifted.as_str()]).await.unwrap();
     assert_eq!(parents, scene.base_commit.head.as_str());
     scene.land_at(&lifted).await.unwrap();
@@ -182,8 +186,12 @@ async fn what_was_not_committed_stays_so_and_never_becomes_history() {
 #[tokio::test]
 async fn uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
     let scene = dirty().await;
-    let lifted =
-        scene.base_commit.lift(scene.git(), &scene.part.commit, "Write a", &signature()).await.unwrap().unwrap();
+    let lifted = scene
+        .base_commit
+        .rebase_onto_head(scene.git(), &scene.part.commit, "Write a", &signature())
+        .await
+        .unwrap()
+        .unwrap();
     let before = tree(scene.git(), &head(&scene.stage).await).await;
     scene.stage.write("untracked.txt", "changed\n");
     assert_eq!(scene.land_at(&lifted).await, Err(LandError::Changed));
@@ -191,7 +199,10 @@ async fn uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_bra
     assert_eq!(tree(scene.git(), &head(&scene.stage).await).await, before);
 
     let mixed = branch(&scene.stage, &scene.base_commit.base, "mixed", vec![write("b.txt", "mixed\n")]).await;
-    assert_eq!(scene.base_commit.lift(scene.git(), &mixed.commit, "Write a", &signature()).await.unwrap(), None);
+    assert_eq!(
+        scene.base_commit.rebase_onto_head(scene.git(), &mixed.commit, "Write a", &signature()).await.unwrap(),
+        None
+    );
     assert_eq!(scene.status().await, " M b.txt\n?? untracked.txt");
 }
 

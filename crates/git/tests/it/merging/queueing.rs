@@ -137,7 +137,7 @@ async fn a_conflict_that_somebody_resolved_is_taken_as_a_merge() {
     let mut queue = queue(&stage, &base).await;
     take(&mut queue, &a).await.unwrap();
     let MergeCandidateOutcome::Conflict(conflict) = queue.offer(&b).await.unwrap() else { panic!() };
-    let begun = conflict.begun(&stage.git, &super::signature()).await.unwrap();
+    let begun = conflict.start_commit(&stage.git, &super::signature()).await.unwrap();
     assert_eq!(queue.settle(&conflict, &begun).await.unwrap(), ConflictOutcome::Marked(vec!["a.txt".into()]));
     let done = super::branches::branch(&stage, &begun, "done", vec![write("a.txt", "a\nb\n")]).await;
     let ConflictOutcome::Candidate(candidate) = queue.settle(&conflict, &done.commit).await.unwrap() else { panic!() };

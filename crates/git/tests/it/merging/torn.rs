@@ -24,7 +24,7 @@ async fn begun(stage: &Stage) -> (BaseCommit, Commit) {
     }
     stage.git.done(&["add", "-A"], &[]).await.unwrap();
     stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
-    let base_commit = BaseCommit::now(&stage.git).await.unwrap();
+    let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let edits = vec![
         write("a.txt", "new\n"),
         write("changes.txt", "new\n"),
@@ -64,7 +64,7 @@ async fn a_landing_that_was_broken_off_is_finished() {
         let scratch = super::scratch(&stage, &base_commit.head).await;
         let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
         let expected = if step == Step::Branch {
-            LandOutcome::Held
+            LandOutcome::AlreadyContained
         } else {
             LandOutcome::Moved { from: base_commit.head.clone() }
         };

@@ -52,7 +52,7 @@ fn those_who_were_under_way_lengthen_it_to_their_own_time_and_no_further() {
     scene.tell(after(1500), "a", probe, RequestOutcome::Answered);
     scene.tell(after(1600), "a", permits[4], retry_after(9000));
     assert_eq!(scene.bucket.closed_until(), None, "an old word does not close it again");
-    assert_eq!(scene.bucket.under_way(), 0);
+    assert_eq!(scene.bucket.requests_in_progress(), 0);
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Crowd {
             }
         }
         assert_eq!(self.left.iter().sum::<u32>(), 0, "{:?}", self.bucket);
-        assert_eq!(self.bucket.under_way(), 0);
+        assert_eq!(self.bucket.requests_in_progress(), 0);
         self.report.ended_at = self.now;
         self.report
     }
@@ -237,7 +237,7 @@ impl Crowd {
     fn audit(&self, (closed_until, window): (Option<Timestamp>, u32), permit: RequestPermit) {
         let size = self.plan.most.unwrap_or(u32::MAX).min(window);
         match closed_until {
-            None => assert!(self.bucket.under_way() <= size, "{:?}", self.bucket),
+            None => assert!(self.bucket.requests_in_progress() <= size, "{:?}", self.bucket),
             Some(until) => {
                 assert!(self.at() >= until, "somebody came before {until}");
                 assert!(self.bucket.is_probe(permit));
@@ -247,7 +247,7 @@ impl Crowd {
         assert!(!under_way.any(|request| self.bucket.is_probe(request.permit)), "a second probe");
         let living = self.processes.iter().map(|process| process.under_way);
         let held: u32 = living.chain(self.ghosts.values().copied()).sum();
-        assert_eq!(self.bucket.under_way(), held + 1);
+        assert_eq!(self.bucket.requests_in_progress(), held + 1);
     }
 }
 

@@ -1,17 +1,17 @@
-//! How hard to think, in the two ways that Anthropic's models know.
+//! The reasoning effort, in the two forms of Anthropic's models.
 //!
-//! Models up to 4.5 and those of compatible servers take a number of tokens; later ones refuse it and take a word.
+//! Models up to 4.5 and those of compatible servers accept a number of tokens; later ones reject it and accept a word.
 
 use protocol::ReasoningEffort;
 use serde::Serialize;
 
-/// The fields of a request that say how hard to think.
+/// The request fields for the reasoning effort.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct ThinkingFields {
     /// Whether to think at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thinking: Option<ThinkingConfig>,
-    /// How hard, for models that decide by themselves.
+    /// The effort, for models that decide by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output_config: Option<OutputConfig>,
 }
@@ -28,11 +28,11 @@ pub(super) struct OutputConfig {
     effort: &'static str,
 }
 
-/// The least that the provider takes.
+/// The minimum that the provider accepts.
 const LEAST: u32 = 1024;
 
-/// Claude models that know only a number of tokens.
-const COUNTED: [&str; 11] = [
+/// Claude models that accept only a number of tokens.
+const TOKEN_BUDGET_MODELS: [&str; 11] = [
     "claude-2",
     "claude-3",
     "claude-opus-4-0",
@@ -46,7 +46,7 @@ const COUNTED: [&str; 11] = [
     "claude-instant",
 ];
 
-/// How hard `model` should think. A budget that would not fit beside the answer is left out.
+/// The fields for `model`. A budget that would not fit beside the answer is left out.
 pub(super) fn thinking_fields(model: &str, effort: Option<ReasoningEffort>, max_tokens: u32) -> ThinkingFields {
     let Some(effort) = effort else { return ThinkingFields::default() };
     let (word, tokens) = match effort {
@@ -54,22 +54,22 @@ pub(super) fn thinking_fields(model: &str, effort: Option<ReasoningEffort>, max_
         ReasoningEffort::Medium => ("medium", 8_192),
         ReasoningEffort::High => ("high", 24_576),
     };
-    if !is_counted(model) {
+    if !takes_token_budget(model) {
         let thinking = Some(ThinkingConfig::Adaptive { display: "summarized" });
         return ThinkingFields { thinking, output_config: Some(OutputConfig { effort: word }) };
     }
-    // A quarter is kept for the words.
+    // A quarter is left for the text.
     let budget_tokens = tokens.min(max_tokens - max_tokens / 4);
     let fits = budget_tokens >= LEAST && budget_tokens < max_tokens;
     ThinkingFields { thinking: fits.then_some(ThinkingConfig::Enabled { budget_tokens }), output_config: None }
 }
 
-fn is_counted(model: &str) -> bool {
+fn takes_token_budget(model: &str) -> bool {
     let model = model.to_ascii_lowercase().replace(['.', '@'], "-");
-    // What some servers put behind a name.
+    // Some servers add a suffix to the name.
     let model = model.split_once(':').map_or(model.as_str(), |(name, _)| name);
     let is_first_of_fours = model.ends_with("claude-opus-4") || model.ends_with("claude-sonnet-4");
-    !model.contains("claude") || is_first_of_fours || COUNTED.iter().any(|name| model.contains(name))
+    !model.contains("claude") || is_first_of_fours || TOKEN_BUDGET_MODELS.iter().any(|name| model.contains(name))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The events of an Anthropic answer, as far as they are read.
+//! The events of an Anthropic answer, with the fields that are read.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ pub(super) struct MessageStart {
     pub(super) message: MessageStartBody,
 }
 
-/// What is known of it then.
+/// The message at its start.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MessageStartBody {
@@ -18,7 +18,7 @@ pub(super) struct MessageStartBody {
     pub(super) usage: Option<AnthropicUsage>,
 }
 
-/// What was used so far; the counts only grow.
+/// The tokens used so far; the counts only grow.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct AnthropicUsage {
@@ -35,7 +35,7 @@ pub(super) struct BlockStart<'a> {
     pub(super) content_block: AnthropicBlock<'a>,
 }
 
-/// The fields of every kind of block that is read here.
+/// The fields of all kinds of blocks that are read.
 #[derive(Deserialize)]
 pub(super) struct AnthropicBlock<'a> {
     pub(super) r#type: String,
@@ -49,13 +49,13 @@ pub(super) struct AnthropicBlock<'a> {
     pub(super) input: Option<&'a RawValue>,
 }
 
-/// A block goes on.
+/// A block continues.
 #[derive(Deserialize)]
 pub(super) struct BlockDelta {
     pub(super) delta: BlockDeltaBody,
 }
 
-/// The fields of every kind of piece that is read here.
+/// The fields of all kinds of deltas that are read.
 #[derive(Deserialize)]
 pub(super) struct BlockDeltaBody {
     pub(super) text: Option<String>,
@@ -80,7 +80,7 @@ pub(super) struct MessageDeltaBody {
     pub(super) stop_details: Option<StopDetails>,
 }
 
-/// Why, in words.
+/// The explanation.
 #[derive(Deserialize)]
 pub(super) struct StopDetails {
     pub(super) explanation: Option<String>,

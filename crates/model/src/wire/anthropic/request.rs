@@ -1,7 +1,7 @@
-//! Our request as an Anthropic body.
+//! Converts a request to an Anthropic body.
 //!
-//! What varies between turns comes after the messages. The mark that moves with the conversation is the last key of
-//! the last block, so that a later body has the same bytes up to it.
+//! Fields that vary between turns come after the messages. The cache mark that moves with the conversation is the last
+//! key of the last block, so that a later body has the same bytes up to it.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::wire::safe_names::safe_name;
 use crate::wire::verbatim;
 use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 
-/// What comes before the messages.
+/// The fields before the messages.
 #[derive(Serialize)]
 struct AnthropicRequestHead<'a> {
     model: &'a str,
@@ -27,7 +27,7 @@ struct AnthropicRequestHead<'a> {
     tools: Vec<AnthropicTool<'a>>,
 }
 
-/// What comes after them.
+/// The fields after the messages.
 #[derive(Serialize)]
 struct AnthropicRequestTail {
     max_tokens: u32,
@@ -54,7 +54,7 @@ struct AnthropicMessage<'a> {
     content: Vec<AnthropicContent<'a>>,
 }
 
-/// One block; its mark, if it has one, is its last key.
+/// One block; its cache mark, if any, is its last key.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum AnthropicContent<'a> {
@@ -83,7 +83,7 @@ enum AnthropicContent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<TypeObject>,
     },
-    /// A block that says itself what it is.
+    /// A block with its own `type`.
     #[serde(untagged)]
     Verbatim(&'a RawValue),
 }
@@ -100,7 +100,7 @@ struct TypeObject {
     r#type: &'static str,
 }
 
-/// Where the provider's cache should reach to.
+/// The mark up to which the provider caches.
 const MARK: Option<TypeObject> = Some(TypeObject { r#type: "ephemeral" });
 
 /// The body of `request` to `model`.
@@ -125,11 +125,11 @@ pub(in crate::wire) fn body(model: &str, request: &ModelRequest, max_tokens: u32
     })
 }
 
-/// The messages as they are sent, the last one apart: it has the mark.
+/// The messages as they are sent; the last one is separate, because it has the mark.
 #[derive(Default)]
 struct AnthropicMessages {
     before: JsonItems,
-    /// The last one that is sent, without its mark, and which message it is.
+    /// The last message that is sent, without its mark, and its index.
     last: Option<(usize, JsonItems)>,
 }
 
@@ -187,7 +187,7 @@ fn text_content(text: &str) -> Option<AnthropicContent<'_>> {
     (!text.trim().is_empty()).then_some(AnthropicContent::Text { text, cache_control: None })
 }
 
-/// What the model said. Reasoning that nothing follows is refused by the provider, and so is left out.
+/// The model's content. The provider rejects reasoning that nothing follows, so it is left out.
 fn assistant_content(content: &[ContentBlock]) -> Vec<AnthropicContent<'_>> {
     let mut blocks: Vec<AnthropicContent<'_>> = content.iter().filter_map(block).collect();
     while let Some(AnthropicContent::Verbatim(_)) = blocks.last() {
@@ -199,7 +199,7 @@ fn assistant_content(content: &[ContentBlock]) -> Vec<AnthropicContent<'_>> {
 fn block(block: &ContentBlock) -> Option<AnthropicContent<'_>> {
     match block {
         ContentBlock::Text { text } => text_content(text),
-        // For people; what the provider needs of it is in an opaque block.
+        // For display only; the provider's own form of it is in an opaque block.
         ContentBlock::Thinking { .. } => None,
         ContentBlock::Call(call) => Some(AnthropicContent::ToolUse {
             id: safe_name(&call.id.0),

@@ -1,11 +1,11 @@
-//! What of an answer goes back as it came.
+//! The parts of an answer that are sent back unchanged.
 
 use serde::Serialize;
 
-/// The name of this wire on what it must get back.
+/// The name of this wire format in opaque blocks.
 pub(super) const WIRE: &str = "anthropic";
 
-/// What must go back, in the form that the provider wants it.
+/// A block to send back, in the provider's format.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ReturnedThinking<'a> {

@@ -24,8 +24,7 @@ pub(in crate::wire) struct AnthropicStream {
     stop: Option<StopReason>,
 }
 
-/// The block that is being written. Its index is not looked at: blocks come one after the other, and some servers
-/// number them wrongly.
+/// The current block. Its index is ignored: blocks come one after the other, and some servers number them wrongly.
 #[derive(Debug, Default)]
 enum PartialBlock {
     #[default]
@@ -43,17 +42,17 @@ enum PartialBlock {
 }
 
 impl AnthropicStream {
-    /// An answer of the model that was asked as `asked`.
-    pub(in crate::wire) fn new(asked: &str) -> AnthropicStream {
-        AnthropicStream { requested_model: asked.to_owned(), ..AnthropicStream::default() }
+    /// An answer of the model requested as `requested`.
+    pub(in crate::wire) fn new(requested: &str) -> AnthropicStream {
+        AnthropicStream { requested_model: requested.to_owned(), ..AnthropicStream::default() }
     }
 
-    /// What has arrived.
+    /// The deltas received so far.
     pub(in crate::wire) fn queue(&mut self) -> &mut DeltaQueue {
         &mut self.queue
     }
 
-    /// Takes an event in.
+    /// Processes an event.
     pub(in crate::wire) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         let data = event.data.as_str();
         match &*event_kind(event)? {
@@ -64,13 +63,13 @@ impl AnthropicStream {
             "message_delta" => self.apply_message_delta(parse(data)?),
             "message_stop" => self.end()?,
             "error" => return Err(reported_error(data)),
-            // Pings, and what later versions of the API may add.
+            // Pings, and event types of later API versions.
             _ => {}
         }
         Ok(())
     }
 
-    /// The stream has ended. One that said why the model stopped is complete.
+    /// Handles the end of the stream. The answer is complete if it had a stop reason.
     pub(in crate::wire) fn end(&mut self) -> Result<(), StreamError> {
         let stop = self.stop.ok_or(StreamError::Cut)?;
         self.close()?;
@@ -97,7 +96,7 @@ impl AnthropicStream {
                 return self
                     .push_returned(&ReturnedThinking::RedactedThinking { data: &block.data.unwrap_or_default() });
             }
-            // A block of a server's own tool, and what later versions may add.
+            // A block of a server-side tool, or of a later API version.
             _ => PartialBlock::None,
         };
         let (text, thinking, signature) = (block.text, block.thinking, block.signature);
@@ -128,7 +127,7 @@ impl AnthropicStream {
         match mem::take(&mut self.open) {
             PartialBlock::None | PartialBlock::Text => {}
             PartialBlock::Call { id, name, input } => self.queue.call(id, name, input),
-            // Without a signature the provider would not take it back.
+            // Without a signature the provider would not accept it back.
             PartialBlock::Thinking { signature, .. } if signature.is_empty() => {}
             PartialBlock::Thinking { thinking, signature } => {
                 self.push_returned(&ReturnedThinking::Thinking { thinking: &thinking, signature: &signature })?;
@@ -137,8 +136,8 @@ impl AnthropicStream {
         Ok(())
     }
 
-    fn push_returned(&mut self, kept: &ReturnedThinking<'_>) -> Result<(), StreamError> {
-        let json = serde_json::to_string(kept).map_err(|error| StreamError::Malformed(error.to_string()))?;
+    fn push_returned(&mut self, block: &ReturnedThinking<'_>) -> Result<(), StreamError> {
+        let json = serde_json::to_string(block).map_err(|error| StreamError::Malformed(error.to_string()))?;
         self.queue.opaque(WIRE, json);
         Ok(())
     }

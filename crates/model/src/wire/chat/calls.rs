@@ -1,4 +1,4 @@
-//! Tool calls that arrive in pieces, several at a time.
+//! Assembles tool calls that arrive in pieces, several at a time.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,11 +20,11 @@ pub(super) struct ToolCallDelta<'a> {
 #[derive(Default, Deserialize)]
 struct FunctionDelta {
     name: Option<String>,
-    /// Text, but for servers that send the object itself.
+    /// A string; some servers send the object itself.
     arguments: Option<Value>,
 }
 
-/// The calls of an answer, while they arrive.
+/// The calls of an answer as they arrive.
 #[derive(Debug, Default)]
 pub(super) struct PartialCalls(Vec<PartialCall>);
 
@@ -39,12 +39,12 @@ struct PartialCall {
 
 impl PartialCalls {
     /// Adds a piece to its call.
-    pub(super) fn add(&mut self, piece: ToolCallDelta<'_>, arrival: &mut DeltaQueue) -> Result<(), StreamError> {
-        let call = self.find(&piece, arrival)?;
+    pub(super) fn add(&mut self, piece: ToolCallDelta<'_>, queue: &mut DeltaQueue) -> Result<(), StreamError> {
+        let call = self.find(&piece, queue)?;
         let FunctionDelta { name, arguments } = piece.function.unwrap_or_default();
         let [id, name, arguments] = [piece.id.unwrap_or_default(), name.unwrap_or_default(), text(arguments)];
         let extra = piece.extra_content.and_then(ReturnedExtra::of_call);
-        arrival.hold(id.len() + name.len() + arguments.len() + extra.as_ref().map_or(0, String::len))?;
+        queue.hold(id.len() + name.len() + arguments.len() + extra.as_ref().map_or(0, String::len))?;
         if call.id.is_empty() {
             call.id = id;
         }
@@ -61,27 +61,27 @@ impl PartialCalls {
         self.0.is_empty()
     }
 
-    /// Passes the calls on, in the order of their indexes, each after what must go back beside it.
-    pub(super) fn finish(&mut self, arrival: &mut DeltaQueue) {
+    /// Queues the calls in the order of their indexes, each after its opaque data.
+    pub(super) fn finish(&mut self, queue: &mut DeltaQueue) {
         self.0.sort_by_key(|call| call.index);
         for call in self.0.drain(..) {
             if let Some(extra) = call.extra {
-                arrival.opaque(WIRE, extra);
+                queue.opaque(WIRE, extra);
             }
-            arrival.call(call.id, call.name, call.arguments);
+            queue.call(call.id, call.name, call.arguments);
         }
     }
 
-    /// The call that a piece belongs to. Some servers leave the index out, or give every call the same one.
-    fn find(&mut self, piece: &ToolCallDelta<'_>, arrival: &mut DeltaQueue) -> Result<&mut PartialCall, StreamError> {
-        // What a call counts for besides its words, so that there are not too many to search.
+    /// The call that a piece belongs to. Some servers omit the index, or give every call the same one.
+    fn find(&mut self, piece: &ToolCallDelta<'_>, queue: &mut DeltaQueue) -> Result<&mut PartialCall, StreamError> {
+        // The fixed cost of a call, which limits their number: they are searched linearly.
         const EACH: usize = 1024;
         let last = self.0.last().map_or(0, |call| call.index);
         let index = piece.index.unwrap_or(last);
         let at = match self.0.iter().rposition(|call| call.index == index) {
             Some(at) if !piece.begins_after(&self.0[at]) => at,
             Some(_) | None => {
-                arrival.hold(EACH)?;
+                queue.hold(EACH)?;
                 self.0.push(PartialCall { index, ..PartialCall::default() });
                 self.0.len() - 1
             }
@@ -91,8 +91,8 @@ impl PartialCalls {
 }
 
 impl ToolCallDelta<'_> {
-    /// Whether it begins another call than the one of the same index: with another id, or, where ids are missing too,
-    /// with another name, or with the same name and new arguments behind whole ones.
+    /// Whether it starts another call with the same index: it has another id, or, without ids, another name, or the
+    /// same name and new arguments after complete ones.
     fn begins_after(&self, call: &PartialCall) -> bool {
         let id = self.id.as_deref().unwrap_or_default();
         if !id.is_empty() && !call.id.is_empty() {

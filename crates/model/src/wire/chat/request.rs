@@ -1,4 +1,4 @@
-//! Our request as a Chat Completions body. What varies between turns comes after the messages.
+//! Converts a request to a Chat Completions body. Fields that vary between turns come after the messages.
 
 use std::borrow::Cow;
 
@@ -14,17 +14,17 @@ use crate::wire::safe_names::safe_name;
 use crate::wire::verbatim;
 use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 
-/// What a server calls the most tokens of an answer.
+/// The field for the maximum tokens of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::wire) enum MaxTokensField {
-    /// `max_completion_tokens`, which OpenAI's reasoning models insist on.
+    /// `max_completion_tokens`, which OpenAI's reasoning models require.
     Completion,
-    /// `max_tokens`, which every compatible server knows.
+    /// `max_tokens`, which every compatible server accepts.
     Tokens,
 }
 
 impl MaxTokensField {
-    /// OpenAI itself knows the new name; any other address gets the one that everybody knows.
+    /// OpenAI itself gets the new name; any other address gets the common one.
     pub(in crate::wire) fn of(base_url: &str) -> MaxTokensField {
         let host = base_url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
         let host = host.to_ascii_lowercase();
@@ -34,7 +34,7 @@ impl MaxTokensField {
     }
 }
 
-/// What comes before the messages.
+/// The fields before the messages.
 #[derive(Serialize)]
 struct ChatRequestHead<'a> {
     model: &'a str,
@@ -42,7 +42,7 @@ struct ChatRequestHead<'a> {
     tools: Vec<ChatTool<'a>>,
 }
 
-/// What comes after them.
+/// The fields after the messages.
 #[derive(Serialize)]
 struct ChatRequestTail {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ enum ChatMessage<'a> {
     },
 }
 
-/// A user's words; a list only if there is more than words, since not every server reads one.
+/// A user's message; a list only if it is not only text, since not every server accepts lists.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ChatUserContent<'a> {
@@ -215,7 +215,7 @@ impl<'a> ChatContentPart<'a> {
     }
 }
 
-/// What the model said; none if nothing of it can be sent.
+/// The model's message; none if nothing in it can be sent.
 fn assistant_message(content: &[ContentBlock]) -> Option<ChatMessage<'_>> {
     let mut texts = Vec::new();
     let mut tool_calls = Vec::new();
@@ -230,11 +230,11 @@ fn assistant_message(content: &[ContentBlock]) -> Option<ChatMessage<'_>> {
                 extra = serde_json::from_str(json).unwrap_or_default();
                 reasoning_content = extra.reasoning_content.or(reasoning_content);
             }
-            // For people.
+            // For display only.
             ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => {}
         }
     }
-    // Reasoning is only wanted back while its calls are being answered.
+    // Reasoning is sent back only with the calls it led to.
     let reasoning_content = reasoning_content.filter(|_| !tool_calls.is_empty());
     let content = (!texts.is_empty()).then(|| texts.join("\n"));
     (content.is_some() || !tool_calls.is_empty()).then_some(ChatMessage::Assistant {

@@ -1,24 +1,24 @@
-//! What some servers send beside a call or a message and want back there.
+//! Data that some servers send with a call or a message and require back with it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The name of this wire on what it must get back.
+/// The name of this wire format in opaque blocks.
 pub(super) const WIRE: &str = "chat";
 
-/// What goes back beside something else.
+/// Data to send back with a call or a message.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ReturnedExtra<'a> {
-    /// Of the call that follows: signatures of its reasoning.
+    /// For the call that follows: signatures of its reasoning.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub(super) extra_content: Option<&'a RawValue>,
-    /// Of the whole message: the reasoning that led to its calls.
+    /// For the whole message: the reasoning that led to its calls.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<&'a RawValue>,
 }
 
 impl<'a> ReturnedExtra<'a> {
-    /// What stands beside a call.
+    /// The data of a call.
     pub(super) fn of_call(content: &'a RawValue) -> Option<String> {
         serde_json::to_string(&ReturnedExtra { extra_content: Some(content), reasoning_content: None }).ok()
     }

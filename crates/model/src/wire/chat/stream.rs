@@ -1,4 +1,4 @@
-//! The chunks of a Chat Completions answer.
+//! Reads the chunks of a Chat Completions answer.
 
 use net::sse::ServerSentEvent;
 use protocol::{StopReason, Usage};
@@ -16,7 +16,7 @@ pub(in crate::wire) struct ChatStream {
     requested_model: String,
     queue: DeltaQueue,
     calls: PartialCalls,
-    /// Reasoning that must go back with the calls it led to.
+    /// Reasoning to send back with the calls it led to.
     reasoning: String,
     has_refused: bool,
     stop: Option<StopReason>,
@@ -29,7 +29,7 @@ struct ChatChunk<'a> {
     choices: Option<Vec<ChatChoice<'a>>>,
     usage: Option<ChatUsage>,
     error: Option<Value>,
-    /// What it is; some servers send the error itself as a chunk.
+    /// The object type; some servers send the error itself as a chunk.
     object: Option<String>,
 }
 
@@ -43,7 +43,7 @@ struct ChatChoice<'a> {
 
 #[derive(Deserialize)]
 struct ChatDelta<'a> {
-    /// Text, but for servers that send a list of parts.
+    /// A string; some servers send a list of parts.
     content: Option<Value>,
     refusal: Option<String>,
     reasoning_content: Option<String>,
@@ -52,7 +52,7 @@ struct ChatDelta<'a> {
     tool_calls: Option<Vec<ToolCallDelta<'a>>>,
 }
 
-/// What was used; the prompt counts what the cache held.
+/// The tokens used; the prompt includes cached tokens.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ChatUsage {
@@ -69,17 +69,17 @@ struct ChatUsageDetails {
 }
 
 impl ChatStream {
-    /// An answer of the model that was asked as `asked`.
-    pub(in crate::wire) fn new(asked: &str) -> ChatStream {
-        ChatStream { requested_model: asked.to_owned(), ..ChatStream::default() }
+    /// An answer of the model requested as `requested`.
+    pub(in crate::wire) fn new(requested: &str) -> ChatStream {
+        ChatStream { requested_model: requested.to_owned(), ..ChatStream::default() }
     }
 
-    /// What has arrived.
+    /// The deltas received so far.
     pub(in crate::wire) fn queue(&mut self) -> &mut DeltaQueue {
         &mut self.queue
     }
 
-    /// Takes an event in.
+    /// Processes an event.
     pub(in crate::wire) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         if event.data.trim() == "[DONE]" {
             return self.end();
@@ -95,14 +95,14 @@ impl ChatStream {
         if let Some(tokens) = chunk.usage {
             self.queue.usage = Some(usage(tokens));
         }
-        // One answer was asked for; others would be somebody else's.
+        // Only one choice was requested.
         for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
             self.choice(choice)?;
         }
         Ok(())
     }
 
-    /// The stream has ended. One that said why the model stopped is complete.
+    /// Handles the end of the stream. The answer is complete if it had a stop reason.
     pub(in crate::wire) fn end(&mut self) -> Result<(), StreamError> {
         let stop = self.stop.ok_or(StreamError::Cut)?;
         self.keep_reasoning();

@@ -1,4 +1,4 @@
-//! Our request as a Responses body. What varies between turns comes after the input.
+//! Converts a request to a Responses body. Fields that vary between turns come after the input.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::wire::safe_names::safe_name;
 use crate::wire::verbatim;
 use crate::{MessageFold, MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 
-/// What comes before the input.
+/// The fields before the input.
 #[derive(Serialize)]
 struct ResponsesRequestHead<'a> {
     model: &'a str,
@@ -25,7 +25,7 @@ struct ResponsesRequestHead<'a> {
     tools: Vec<ResponsesTool<'a>>,
 }
 
-/// What comes after it.
+/// The fields after the input.
 #[derive(Serialize)]
 struct ResponsesRequestTail {
     max_output_tokens: u32,
@@ -67,12 +67,12 @@ enum ResponsesInputItem<'a> {
         call_id: Cow<'a, str>,
         output: &'a str,
     },
-    /// An item that says itself what it is.
+    /// An item with its own `type`.
     #[serde(untagged)]
     Verbatim(&'a RawValue),
 }
 
-/// A message's content: the model's own words are plain, a user's are a list.
+/// A message's content: the model's text is plain, a user's message is a list.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ResponsesMessageContent<'a> {
@@ -103,7 +103,7 @@ pub(in crate::wire) fn body(model: &str, request: &ModelRequest, max_tokens: u32
         max_output_tokens: max_tokens,
         stream: true,
         store: false,
-        // What the model thought comes encrypted, to be sent back, since nothing is stored there.
+        // The reasoning comes encrypted and must be sent back, since nothing is stored at the provider.
         include: if can_reason { &["reasoning.encrypted_content"] } else { &[] },
         reasoning: request.effort.filter(|_| can_reason).map(reasoning),
         tool_choice: may_not_call.then_some("none"),
@@ -122,7 +122,7 @@ impl MessageFold for ResponsesInput {
     }
 }
 
-/// A key that one conversation keeps, so that its requests meet the same cache.
+/// A key that stays the same for a conversation, so that its requests share a cache.
 fn cache_key(request: &ModelRequest) -> String {
     let first = request.messages.first().map(|message| format!("{message:?}")).unwrap_or_default();
     format!("bosun-{}", digest(&format!("{}\0{}\0{first}", request.path, request.system)))
@@ -169,7 +169,7 @@ fn part(part: &MessagePart) -> Option<ResponsesInputContent<'_>> {
     }
 }
 
-/// What the model said. Reasoning that nothing follows is refused by the provider, and so is left out.
+/// The model's items. The provider rejects reasoning that nothing follows, so it is left out.
 fn assistant_items(content: &[ContentBlock]) -> Vec<ResponsesInputItem<'_>> {
     let mut items = Vec::new();
     let mut phase = None;
@@ -190,7 +190,7 @@ fn assistant_items(content: &[ContentBlock]) -> Vec<ResponsesInputItem<'_>> {
                     Err(_) => items.extend(verbatim::object(json).map(ResponsesInputItem::Verbatim)),
                 }
             }
-            // For people; what the provider needs of it is in an opaque block.
+            // For display only; the provider's own form of it is in an opaque block.
             ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => {}
         }
     }

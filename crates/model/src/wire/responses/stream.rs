@@ -1,4 +1,4 @@
-//! The events of a Responses answer.
+//! Reads the events of a Responses answer.
 
 use net::sse::ServerSentEvent;
 use protocol::{StopReason, Usage};
@@ -14,7 +14,7 @@ use crate::wire::events::{event_kind, parse, reported_error};
 pub(in crate::wire) struct ResponsesStream {
     requested_model: String,
     queue: DeltaQueue,
-    /// Whether the words of the item that is being written have been streamed.
+    /// Whether the text of the current item has been streamed.
     has_streamed: bool,
     has_refused: bool,
 }
@@ -71,7 +71,7 @@ struct IncompleteDetails {
     reason: Option<String>,
 }
 
-/// What was used; the input counts what the cache held.
+/// The tokens used; the input includes cached tokens.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ResponsesUsage {
@@ -88,17 +88,17 @@ struct ResponsesUsageDetails {
 }
 
 impl ResponsesStream {
-    /// An answer of the model that was asked as `asked`.
-    pub(in crate::wire) fn new(asked: &str) -> ResponsesStream {
-        ResponsesStream { requested_model: asked.to_owned(), ..ResponsesStream::default() }
+    /// An answer of the model requested as `requested`.
+    pub(in crate::wire) fn new(requested: &str) -> ResponsesStream {
+        ResponsesStream { requested_model: requested.to_owned(), ..ResponsesStream::default() }
     }
 
-    /// What has arrived.
+    /// The deltas received so far.
     pub(in crate::wire) fn queue(&mut self) -> &mut DeltaQueue {
         &mut self.queue
     }
 
-    /// Takes an event in.
+    /// Processes an event.
     pub(in crate::wire) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         let data = event.data.as_str();
         if data == "[DONE]" {
@@ -123,7 +123,7 @@ impl ResponsesStream {
                 self.end(response, stop);
             }
             "response.failed" | "error" => return Err(reported_error(data)),
-            // Whole texts after their parts, events of the server's own tools, and what later versions may add.
+            // Whole texts after their parts, events of server-side tools, and event types of later API versions.
             _ => {}
         }
         Ok(())
@@ -142,7 +142,7 @@ impl ResponsesStream {
         let item: ResponsesOutputItem = parse(raw)?;
         match item.r#type.as_str() {
             "reasoning" => self.queue.opaque(WIRE, raw.to_owned()),
-            // The length limit cut it; it must not run.
+            // The length limit truncated it; it must not run.
             "function_call" if item.status.as_deref() == Some("incomplete") => {}
             "function_call" => {
                 let [id, name, arguments] = [item.call_id, item.name, item.arguments].map(Option::unwrap_or_default);
@@ -154,7 +154,7 @@ impl ResponsesStream {
         Ok(())
     }
 
-    /// The words of a message that some servers send only when it is whole.
+    /// The text of a message from servers that send it only when it is complete.
     fn say_whole(&mut self, content: Vec<ResponsesOutputContent>) {
         for part in content {
             self.say(part.text.unwrap_or_default());

@@ -77,9 +77,9 @@ async fn every_status_has_its_class() {
 async fn messages_name_the_provider_the_model_and_a_way_out() {
     let error = status(404, "", r#"{"error":{"message":"no such model"}}"#).await;
     assert_eq!(error.message, "test answered 404 for m: no such model");
-    assert_eq!(error.hint.as_deref(), Some("`bosun models` lists the models that are known"));
+    assert_eq!(error.hint.as_deref(), Some("`bosun models` lists the known models"));
     let error = status(401, "", "").await;
-    assert_eq!(error.message, "test answered 401 for m, without a word");
+    assert_eq!(error.message, "test answered 401 for m, without a message");
     assert_eq!(error.hint.as_deref(), Some("check the key in TEST_API_KEY"));
     let error = status(429, "", QUOTA).await;
     assert_eq!(error.hint.as_deref(), Some("add credit at the provider, or choose another model"));
@@ -191,9 +191,9 @@ async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
         let soon = Duration::from_millis(50);
         let impatient = HttpTimeouts { first_byte: soon, ..PATIENT };
         for (act, patience, is_begun, words) in [
-            (Act::Send(half.into()), PATIENT, true, "broke"),
-            (Act::Hang(half.into()), HttpTimeouts { idle: soon, ..PATIENT }, true, "fell silent"),
-            (Act::Send(String::new()), PATIENT, false, "broke"),
+            (Act::Send(half.into()), PATIENT, true, "was lost"),
+            (Act::Hang(half.into()), HttpTimeouts { idle: soon, ..PATIENT }, true, "sent nothing for"),
+            (Act::Send(String::new()), PATIENT, false, "was lost"),
             (Act::Hang(String::new()), impatient, true, "sent nothing"),
             (Act::Hang(head), impatient, true, "sent nothing"),
         ] {

@@ -1,5 +1,5 @@
-//! git: commands and options that start other programs, read or write files at a path of the caller's choice, or reach
-//! git's own folder. What is not known to be harmless is not.
+//! git: commands and options that start other programs, read or write files at any path, or reach git's own folder.
+//! What is not known to be harmless is treated as risky.
 
 mod paths;
 mod table;
@@ -11,10 +11,10 @@ use table::{COMMANDS, GitCommand};
 const OPTION: &str = "one of its options may name a program, a file or settings";
 const EDITOR: &str = "it may open an editor";
 
-/// What `git bisect` does without another program; `visualize` runs what it is given, `replay` what a file says.
+/// Subcommands of `git bisect` that start no other program; `visualize` runs its arguments, `replay` a file.
 const BISECT: [&str; 10] = ["bad", "good", "log", "new", "next", "old", "reset", "skip", "start", "terms"];
 
-/// Why a git may start other programs, or touch more than its name says.
+/// Why a git command may start other programs, or touch more than its name says.
 pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     let at = match command_at(args) {
         Ok(Some(at)) => at,
@@ -23,17 +23,17 @@ pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     };
     let (command, args) = (args.get(at)?.text(), args.get(at + 1..)?);
     let Some(command) = command.and_then(|name| COMMANDS.iter().find(|known| known.name == name)) else {
-        return Some("its command may be an alias, or a program of its own".to_owned());
+        return Some("its command may be an alias or another program".to_owned());
     };
-    let given = match GitArguments::read(command, args) {
-        Ok(given) => given,
+    let parsed = match GitArguments::read(command, args) {
+        Ok(parsed) => parsed,
         Err(why) => return Some(why.to_owned()),
     };
-    let why = by_words(args).or_else(|| by_command(command.name, &given)).or_else(|| touches(command.name, &given));
+    let why = by_words(args).or_else(|| by_command(command.name, &parsed)).or_else(|| touches(command.name, &parsed));
     why.map(str::to_owned)
 }
 
-/// Where the command stands, behind the options of git itself.
+/// The position of the command, after the options of git itself.
 fn command_at(args: &[RawWord]) -> Result<Option<usize>, &'static str> {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
@@ -41,7 +41,7 @@ fn command_at(args: &[RawWord]) -> Result<Option<usize>, &'static str> {
             None => return Err("its command is only known when it runs"),
             Some("-C") => {
                 let folder = args.get(at + 1);
-                // A pattern may find several names, of which the second would be the command.
+                // A pattern may match several names, of which the second would be the command.
                 if folder.is_some_and(|folder| !folder.is_one_word()) {
                     return Err("its command is only known when it runs");
                 }
@@ -64,28 +64,28 @@ fn command_at(args: &[RawWord]) -> Result<Option<usize>, &'static str> {
     Ok(None)
 }
 
-/// The arguments of a command, its options being known ones.
+/// The arguments of a command, whose options are all known.
 #[derive(Debug, Default)]
 pub(super) struct GitArguments<'a> {
     /// Every option, long ones without their value.
     options: Vec<&'a str>,
     operands: Vec<&'a RawWord>,
-    /// How many operands stand before a `--`; those behind are paths for sure.
+    /// How many operands precede a `--`; those after it are certainly paths.
     before_dashes: Option<usize>,
 }
 
 impl<'a> GitArguments<'a> {
     fn read(command: &GitCommand, args: &'a [RawWord]) -> Result<GitArguments<'a>, &'static str> {
-        let mut given = GitArguments::default();
+        let mut parsed = GitArguments::default();
         let mut rest = args.iter();
         let mut after_option = false;
         while let Some(arg) = rest.next() {
             let text = arg.text().unwrap_or_default();
             if text == "--" {
-                given.before_dashes.get_or_insert(given.operands.len());
-                // Right after an option it may be the value of that, and options may follow.
+                parsed.before_dashes.get_or_insert(parsed.operands.len());
+                // Right after an option it may be the option's value, and options may follow.
                 if !after_option {
-                    given.operands.extend(rest.by_ref());
+                    parsed.operands.extend(rest.by_ref());
                     break;
                 }
                 continue;
@@ -96,23 +96,23 @@ impl<'a> GitArguments<'a> {
                 if name.is_empty() || !command.has_long(name) {
                     return Err(OPTION);
                 }
-                // A list of commits and an amended message are edited.
+                // These open an editor.
                 if long.starts_with("rebase=i") || name == "fixup" && long.contains(':') {
                     return Err(EDITOR);
                 }
-                given.options.push(name);
+                parsed.options.push(name);
                 after_option = !long.contains('=');
             } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-                given.options.push(text);
+                parsed.options.push(text);
                 after_option = !command.takes_next(letters).ok_or(OPTION)?;
                 if !after_option && rest.next().is_some_and(|value| !value.is_one_word()) {
                     return Err("an argument is only known when it runs");
                 }
             } else {
-                given.operands.push(arg);
+                parsed.operands.push(arg);
             }
         }
-        Ok(given)
+        Ok(parsed)
     }
 
     /// Whether one of these options is given, by its letter or its name.
@@ -123,7 +123,7 @@ impl<'a> GitArguments<'a> {
         })
     }
 
-    /// The first operand; what is not known may be anything, so it is none of the known words.
+    /// The first operand; an unknown one is returned as empty, so that it matches no known word.
     fn first(&self) -> Option<&'a str> {
         self.operands.first().map(|operand| operand.text().unwrap_or_default())
     }
@@ -135,7 +135,7 @@ impl GitCommand {
         lists(name) || name.strip_prefix("no-").is_some_and(lists)
     }
 
-    /// Whether a cluster of letters takes the next argument; nothing where one of its letters is not known.
+    /// Whether a cluster of letters takes the next argument; `None` if a letter is unknown.
     fn takes_next(&self, letters: &str) -> Option<bool> {
         for (at, letter) in letters.char_indices() {
             if self.valued.contains(letter) {
@@ -152,49 +152,49 @@ impl GitCommand {
     }
 }
 
-/// Words that mean something to every command.
+/// Risky words for any command.
 fn by_words(args: &[RawWord]) -> Option<&'static str> {
     let known = || args.iter().filter_map(RawWord::text);
     if known().any(names_git_folder) {
         return Some(NAMED_FOLDER);
     }
-    known().any(|text| text.contains("%G")).then_some("it lets another program look at signatures")
+    known().any(|text| text.contains("%G")).then_some("it starts another program to check signatures")
 }
 
-fn by_command(command: &str, given: &GitArguments<'_>) -> Option<&'static str> {
-    const BUILDS: &str = "it changes files to what somebody else wrote";
-    let first = given.first();
+fn by_command(command: &str, parsed: &GitArguments<'_>) -> Option<&'static str> {
+    const BUILDS: &str = "it changes files to content from elsewhere";
+    let first = parsed.first();
     match command {
-        "am" => (!given.has("", &["abort", "quit", "skip"])).then_some(BUILDS),
-        "apply" => (!given.has("", &["check", "stat", "numstat", "summary"])).then_some(BUILDS),
-        "config" => (!looks_up(given)).then_some("it changes settings, which may name programs"),
+        "am" => (!parsed.has("", &["abort", "quit", "skip"])).then_some(BUILDS),
+        "apply" => (!parsed.has("", &["check", "stat", "numstat", "summary"])).then_some(BUILDS),
+        "config" => (!looks_up(parsed)).then_some("it changes settings, which may name programs"),
         "bisect" => (!first.is_none_or(|first| BISECT.contains(&first))).then_some("it runs a command"),
         "bundle" => (!matches!(first, Some("verify" | "list-heads"))).then_some("it writes to a file"),
         "submodule" => (first != Some("status")).then_some("it may run a command in every submodule"),
-        "commit" => (!says_message(given)).then_some(EDITOR),
-        "tag" => (given.has("a", &["annotate"]) && !says_message(given)).then_some(EDITOR),
+        "commit" => (!says_message(parsed)).then_some(EDITOR),
+        "tag" => (parsed.has("a", &["annotate"]) && !says_message(parsed)).then_some(EDITOR),
         "notes" => (!matches!(first, None | Some("list" | "show"))).then_some(EDITOR),
         "remote" => (!matches!(first, None | Some("show" | "get-url"))).then_some("it changes settings"),
-        "worktree" => (first != Some("list")).then_some("it makes or removes a folder of its own"),
-        "sparse-checkout" => (first != Some("list")).then_some("it removes files and brings them back"),
-        "format-patch" => (!given.has("", &["stdout"])).then_some("it writes to files"),
-        "reflog" => matches!(first, Some("expire" | "delete" | "drop")).then_some("it forgets commits"),
+        "worktree" => (first != Some("list")).then_some("it creates or removes a worktree"),
+        "sparse-checkout" => (first != Some("list")).then_some("it removes and restores files"),
+        "format-patch" => (!parsed.has("", &["stdout"])).then_some("it writes to files"),
+        "reflog" => matches!(first, Some("expire" | "delete" | "drop")).then_some("it deletes entries of the reflog"),
         "stash" => (matches!(first, Some("store" | "export" | "import")) || first == Some(""))
-            .then_some("it takes commits for stashed changes"),
+            .then_some("it treats commits as stashed changes"),
         _ => None,
     }
 }
 
-/// Whether settings are only looked up. The option that says so comes first: later it may be the value of another.
-fn looks_up(given: &GitArguments<'_>) -> bool {
+/// Whether settings are only read. The option for that must come first: later it may be the value of another.
+fn looks_up(parsed: &GitArguments<'_>) -> bool {
     let scopes =
         ["global", "local", "system", "worktree", "show-origin", "show-scope", "null", "-z", "name-only", "includes"];
-    let says = given.options.iter().find(|option| !scopes.contains(option));
-    let by_option = matches!(says, Some(&("get" | "get-all" | "get-regexp" | "list" | "-l")));
-    by_option || says.is_none() && matches!(given.first(), Some("get" | "list"))
+    let first_option = parsed.options.iter().find(|option| !scopes.contains(option));
+    let by_option = matches!(first_option, Some(&("get" | "get-all" | "get-regexp" | "list" | "-l")));
+    by_option || first_option.is_none() && matches!(parsed.first(), Some("get" | "list"))
 }
 
-/// Whether a commit or a tag has its text already.
-fn says_message(given: &GitArguments<'_>) -> bool {
-    given.has("mFC", &["message", "file", "no-edit", "fixup", "reuse-message"])
+/// Whether a commit or tag has its message in the arguments.
+fn says_message(parsed: &GitArguments<'_>) -> bool {
+    parsed.has("mFC", &["message", "file", "no-edit", "fixup", "reuse-message"])
 }

@@ -1,35 +1,35 @@
-//! Paths and addresses that a command of git is given: those it may be given without asking lie in the project, and
-//! are nobody's repository.
+//! Paths and addresses in the arguments of git commands. Those allowed without asking are in the project, and are not
+//! repositories.
 
 use super::super::raw_command::RawWord;
 use super::GitArguments;
 
 pub(super) const NAMED_FOLDER: &str = "it names git's own folder, from which git runs programs";
-const FILES: &str = "the files that it changes may be ones that control programs";
+const FILES: &str = "it may change files that control programs";
 const ADDRESS: &str = "its address may be a folder or a program";
 
-/// Why the operands of a command may reach more than files of the project.
-pub(super) fn touches(command: &str, given: &GitArguments<'_>) -> Option<&'static str> {
-    let operands = given.operands.as_slice();
+/// Why the operands of a command may reach more than the project's files.
+pub(super) fn touches(command: &str, parsed: &GitArguments<'_>) -> Option<&'static str> {
+    let operands = parsed.operands.as_slice();
     let plain = |operands: &[&RawWord]| operands.iter().all(|operand| is_plain_path(operand));
     match command {
         "mv" => (!plain(operands)).then_some(FILES),
-        "rm" => (!given.has("n", &["cached", "dry-run"]) && !plain(operands)).then_some(FILES),
+        "rm" => (!parsed.has("n", &["cached", "dry-run"]) && !plain(operands)).then_some(FILES),
         "clean" => {
-            let dry = given.has("n", &["dry-run"]);
+            let dry = parsed.has("n", &["dry-run"]);
             (!dry && (operands.is_empty() || !plain(operands))).then_some(FILES)
         }
         "restore" => {
-            let only_staged = given.has("S", &["staged"]) && !given.has("W", &["worktree"]);
+            let only_staged = parsed.has("S", &["staged"]) && !parsed.has("W", &["worktree"]);
             (!only_staged && !plain(operands)).then_some(FILES)
         }
-        "checkout" => checkout(given, plain),
-        "stash" => given.has("ua", &["include-untracked", "all", "only-untracked"]).then_some(FILES),
-        "init" => (!plain(operands)).then_some("it makes a repository elsewhere"),
+        "checkout" => checkout(parsed, plain),
+        "stash" => parsed.has("ua", &["include-untracked", "all", "only-untracked"]).then_some(FILES),
+        "init" => (!plain(operands)).then_some("it creates a repository elsewhere"),
         "clone" => clone(operands),
         "fetch" | "pull" | "push" | "ls-remote" => match operands.first() {
             // Several remotes may follow.
-            Some(_) if command == "fetch" && given.has("", &["multiple"]) => {
+            Some(_) if command == "fetch" && parsed.has("", &["multiple"]) => {
                 (!operands.iter().all(|operand| is_remote(operand))).then_some(ADDRESS)
             }
             Some(address) => (!is_remote(address)).then_some(ADDRESS),
@@ -39,13 +39,13 @@ pub(super) fn touches(command: &str, given: &GitArguments<'_>) -> Option<&'stati
     }
 }
 
-/// With paths it takes files out of any commit; a commit alone is a branch that is worked on.
-fn checkout(given: &GitArguments<'_>, plain: impl Fn(&[&RawWord]) -> bool) -> Option<&'static str> {
+/// With paths, checkout takes files from any commit; without, it switches to a commit.
+fn checkout(parsed: &GitArguments<'_>, plain: impl Fn(&[&RawWord]) -> bool) -> Option<&'static str> {
     let commit = |operand: &RawWord| operand.text().is_some_and(|text| !text.contains(':') && !is_dots(text));
-    let operands = given.operands.as_slice();
-    // Of several without a sign between them, the first may be a commit.
-    let (commits, paths) = operands.split_at_checked(given.before_dashes.unwrap_or(operands.len().min(1)))?;
-    let makes_branch = given.has("bB", &["orphan"]);
+    let operands = parsed.operands.as_slice();
+    // Of several operands without a `--`, the first may be a commit.
+    let (commits, paths) = operands.split_at_checked(parsed.before_dashes.unwrap_or(operands.len().min(1)))?;
+    let makes_branch = parsed.has("bB", &["orphan"]);
     let fine = commits.iter().all(|operand| commit(operand)) && (makes_branch || plain(paths));
     (!fine).then_some(FILES)
 }
@@ -68,11 +68,11 @@ fn clone(operands: &[&RawWord]) -> Option<&'static str> {
         Some(folder) => is_plain_path(folder),
         None => name.is_some_and(|name| !name.is_empty() && !name.starts_with('.')),
     };
-    (!fine).then_some("it makes a repository elsewhere")
+    (!fine).then_some("it creates a repository elsewhere")
 }
 
-/// Whether a path lies below the folder it is named in, and no part of it is hidden: what controls programs is. What git
-/// reads as more than a name is none.
+/// Whether a path is below the current folder, and no part of it is hidden: files that control programs usually are.
+/// Text with a special meaning for git is not a plain path.
 fn is_plain_path(operand: &RawWord) -> bool {
     let Some(text) = operand.text() else { return false };
     let text = text.strip_prefix("./").unwrap_or(text);
@@ -83,12 +83,12 @@ fn is_plain_path(operand: &RawWord) -> bool {
         && parts.into_iter().all(|part| !part.is_empty() && !part.starts_with('.'))
 }
 
-/// Whether a folder is not below the one that it is named in.
+/// Whether a folder is not below the current one.
 pub(super) fn is_elsewhere(folder: &str) -> bool {
     folder.starts_with('/') || folder.split('/').any(|part| part == "..")
 }
 
-/// Whether a word has git's own folder in it, as any file system may spell it.
+/// Whether a word contains git's own folder, in any spelling that a file system accepts.
 pub(super) fn names_git_folder(text: &str) -> bool {
     text.split(['/', '=', ':', ',', '\\']).any(|part| {
         let part = part.trim_end_matches([' ', '.']).to_ascii_lowercase();
@@ -104,7 +104,7 @@ fn is_remote(address: &RawWord) -> bool {
     is_name || is_url(text)
 }
 
-/// Whether an address is one of another machine, reached by what git itself brings.
+/// Whether an address is of another machine and uses one of git's own transports.
 fn is_url(text: &str) -> bool {
     if text.contains("::") {
         return false;

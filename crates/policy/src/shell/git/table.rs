@@ -1,15 +1,15 @@
-//! Which options each command of git may be given without asking. An option that is not here may name a program to run,
-//! a file to read or write, or settings; so may one of a later git that nobody here knows.
+//! The options of each git command that are allowed without asking. An option that is not listed may name a program, a
+//! file or settings; so may options of later versions.
 
-/// A command of git, and its options that start no program and touch no path but those in its operands.
+/// A git command, with its options that start no program and touch no path but its operands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GitCommand {
     pub(super) name: &'static str,
-    /// Letters that stand alone.
+    /// Letters without a value.
     pub(super) flags: &'static str,
     /// Letters whose value follows, attached or as the next argument.
     pub(super) valued: &'static str,
-    /// Letters whose value, if there is one, is attached.
+    /// Letters whose value, if any, is attached.
     pub(super) attached: &'static str,
     /// Long options, without their dashes and their `no-`.
     pub(super) longs: &'static [&'static [&'static str]],
@@ -71,7 +71,7 @@ const DIFF_ATTACHED: &str = "UMCBlXD";
 const LOG_FLAGS: &str = "pusRabwzWctmrdgiEFP0123456789";
 const LOG_VALUED: &str = "SGInL";
 
-/// The commands that are known. The name of any other may be an alias, or a program of its own.
+/// The known commands. Any other name may be an alias or another program.
 #[rustfmt::skip]
 pub(super) const COMMANDS: &[GitCommand] = &[
     command("add", "nvfuAN", "", "", &[&["dry-run", "verbose", "force", "update", "all", "ignore-removal", "intent-to-add", "refresh", "ignore-errors", "ignore-missing", "sparse", "chmod", "renormalize"]]),

@@ -68,7 +68,7 @@ impl CacheTestFolder {
         recollection
     }
 
-    /// A whole run in which nothing fails; gives back what was done by workers.
+    /// A whole run without failures; returns what workers did.
     fn run(&self, todos: &[Todo]) -> Vec<String> {
         let mut recollection = self.begin(todos);
         let mut worked = Vec::new();
@@ -175,7 +175,7 @@ fn an_edit_runs_again_what_declared_it_and_what_declared_nothing() {
     assert_eq!(ground.run(&todos), ["lexer", "all", "rest", "after"]);
     assert!(ground.run(&todos).is_empty());
     ground.write("notes.txt", "of a person");
-    assert_eq!(ground.why(&todos, "all"), "files changed, and it declares none of its own");
+    assert_eq!(ground.why(&todos, "all"), "files changed, and it declares no files");
     assert_eq!(ground.run(&todos), ["all"]);
     ground.write("src/lexer/mod.rs", "edited");
     ground.write("docs/x", "edited");
@@ -194,7 +194,7 @@ fn a_run_without_an_end_and_one_that_is_opened_again_are_done_again() {
     let ground = CacheTestFolder::new();
     let todos = [todo("a", &[], &["src"]), todo("b", &[], &["src"])];
     ground.begin(&todos).store(&todos[0], "done", None, Timestamp(1));
-    assert_eq!(ground.why(&todos, "a"), "the run that did it was broken off");
+    assert_eq!(ground.why(&todos, "a"), "the run that did it was interrupted");
     assert_eq!(ground.run(&todos), ["a", "b"]);
     let mut again = ground.begin(&todos);
     let reused = CacheLookup::Hit { result: "done".into(), work: None };

@@ -1,4 +1,4 @@
-//! What makes a cache key another, and what does not.
+//! What changes a cache key, and what does not.
 
 use protocol::{ReasoningEffort, Todo};
 
@@ -6,7 +6,7 @@ use super::{means, todo};
 use crate::result_cache::Assignment;
 use crate::result_cache::cache_key::CacheKeys;
 
-/// The cache key of the last of these todos, each of the others having brought its own id.
+/// The cache key of the last of these todos; the result of each other todo is its id.
 fn cache_key(todos: &[Todo], means: &Assignment) -> String {
     let mut cache_keys = CacheKeys::default();
     todos.iter().for_each(|todo| cache_keys.register(todo, means));

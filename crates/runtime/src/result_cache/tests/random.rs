@@ -1,4 +1,4 @@
-//! A second run does exactly what failed, what was edited, and what an edit makes invalid, whatever the plan.
+//! For any plan, a second run does exactly what failed, what was edited, and what an edit invalidates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,14 +24,14 @@ struct RandomTodo {
     edited: bool,
     loses: Option<u16>,
     work_gone: bool,
-    /// Whether it says something else each time.
+    /// Whether its result differs each time.
     moody: bool,
 }
 
 #[derive(Debug, Clone)]
 struct RandomPlan {
     lots: Vec<RandomTodo>,
-    /// Folders in which a file is edited between the runs; the last is one that nobody declares.
+    /// Folders in which a file is edited between the runs; the last one is not declared by any todo.
     edits: u8,
     isolated: bool,
 }
@@ -114,7 +114,7 @@ fn id(n: usize) -> TodoId {
     TodoId(format!("t{n}"))
 }
 
-/// The files of a workspace that is none.
+/// The files of a simulated workspace.
 #[derive(Debug, Default)]
 struct FakeFiles(BTreeMap<String, String>);
 

@@ -39,7 +39,7 @@ fn breached(run: &PlayedSession) -> &str {
 #[tokio::test]
 async fn a_model_that_lies_is_never_complete() {
     for (expects, words) in [
-        (json!({ "files": ["src/*.rs"] }), "no file that fits `src/*.rs` was changed"),
+        (json!({ "files": ["src/*.rs"] }), "no file that matches `src/*.rs` was changed"),
         (json!({ "command": "cat proof.txt" }), "`cat proof.txt` must exit with code 0, and did not (exit code 1)"),
         (json!({ "schema": { "type": "object" } }), "the final answer is not JSON"),
     ] {
@@ -135,7 +135,7 @@ async fn a_check_that_does_not_end_is_killed() {
     let limits = tools::ToolLimits { shell_max: std::time::Duration::from_millis(50), ..tools::ToolLimits::default() };
     let run = expecting(json!({ "command": "sleep 600" }), lies).tools(limits);
     let run = run.limits(SessionLimits { max_repairs: 0, ..SessionLimits::default() }).run().await;
-    assert!(breached(&run).contains("not ended after 0 s, and killed"), "{}", breached(&run));
+    assert!(breached(&run).contains("killed after 0 s"), "{}", breached(&run));
 }
 
 #[tokio::test]

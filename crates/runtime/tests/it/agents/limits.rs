@@ -43,14 +43,8 @@ async fn a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
         _ => says("done"),
     };
     for (limits, words) in [
-        (
-            SessionLimits { total: 12, ..SessionLimits::default() },
-            "this session has started 12 agents, which is all it may",
-        ),
-        (
-            SessionLimits { rate: 12, ..SessionLimits::default() },
-            "agents have started 12 others within a minute, which is all",
-        ),
+        (SessionLimits { total: 12, ..SessionLimits::default() }, "this session has reached its limit of 12 agents"),
+        (SessionLimits { rate: 12, ..SessionLimits::default() }, "agents may start at most 12 others within a minute"),
     ] {
         let rooted = u32::from(limits.rate == 12) * 5;
         let run = scenario().model(Arc::new(played(five))).limits(limits).prompt("go").run().await;

@@ -39,7 +39,7 @@ async fn tools_are_loaded_when_they_are_asked_for_and_stay() {
     gate.add_permits(1);
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(answer(&run, "name").text, "loaded: sql; call them as any other tool", "{}", run.transcript());
+    assert_eq!(answer(&run, "name").text, "loaded: sql; call them like any other tool", "{}", run.transcript());
     assert!(answer(&run, "words").text.contains("web_fetch"), "{}", answer(&run, "words").text);
     assert_eq!(answer(&run, "none").status, ToolResultStatus::Refused);
     assert_eq!(answer(&run, "direct").status, ToolResultStatus::Done);
@@ -100,7 +100,7 @@ async fn an_agent_is_given_the_skills_of_its_definition() {
     // What a link of the project leads to may not be the project's.
     assert!(answer(&run, "spy").text.contains("LINK.md cannot be read"), "{}", answer(&run, "spy").text);
     assert!(asked(&run, "/root/spy").is_empty());
-    assert_eq!(answer(&run, "thief").text, "`thief` wants the skill `stealth`, which is not there (see built in)");
+    assert_eq!(answer(&run, "thief").text, "`thief` needs the skill `stealth`, which does not exist (see built in)");
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ async fn a_model_that_is_too_expensive_is_refused_and_nothing_starts() {
     let run = chooses(json!({ "model": "costly" })).guard(guard).run().await;
     let told = answer(&run, "t");
     assert_eq!((told.status, run.tasks().len()), (ToolResultStatus::Refused, 1));
-    let words = "costly costs 1000 % of the session's model, and agents may cost 200 %; leave `model` out";
+    let words = "costly costs 1000 % of the session's model, but agents may cost at most 200 %; leave `model` out";
     assert!(told.text.starts_with(words), "{}", told.text);
     let run = chooses(json!({ "model": "small" })).guard(guard).run().await;
     assert!(answer(&run, "t").text.contains("said by small"), "{}", run.transcript());
@@ -82,7 +82,7 @@ async fn what_is_asked_for_is_what_runs() {
     let none = AgentSpec { models: vec!["gone".into()], ..both() };
     let run = chooses(json!({ "agent_type": "taster" })).agent(none).run().await;
     let told = &answer(&run, "t").text;
-    assert!(told.starts_with("no model that `taster` wants can be used (gone: ") && told.contains("small"), "{told}");
+    assert!(told.starts_with("none of the models of `taster` can be used (gone: ") && told.contains("small"), "{told}");
     assert_eq!(run.tasks().len(), 1);
 }
 
@@ -142,9 +142,9 @@ async fn a_model_without_a_known_price_is_too_expensive_unless_that_is_allowed()
     let run = chooses().guard(guard).run().await;
     let told = answer(&run, "t");
     assert_eq!((told.status, run.tasks().len()), (ToolResultStatus::Refused, 1));
-    assert!(told.text.starts_with("the price of odd is not known"), "{}", told.text);
+    assert!(told.text.starts_with("the price of odd is unknown"), "{}", told.text);
     let run = chooses().guard(CostGuard { action: ExpensiveModelAction::Downgrade, ..guard }).run().await;
-    assert!(used(&run).unwrap().why.unwrap().starts_with("the price of odd is not known"));
+    assert!(used(&run).unwrap().why.unwrap().starts_with("the price of odd is unknown"));
     let run = chooses().guard(CostGuard { unpriced: UnpricedModelPolicy::Allowed, ..guard }).run().await;
     assert!(answer(&run, "t").text.contains("said by odd"), "{}", run.transcript());
     // A server that asks for no key sends no bill.

@@ -31,7 +31,7 @@ async fn an_agent_that_is_asked_to_stop_says_what_it_has() {
     gate.add_permits(1);
     driver.rest().await;
     let run = driver.leave().await;
-    assert!(answer(&run, "s").text.starts_with("/root/kid is asked to stop"), "{}", run.transcript());
+    assert!(answer(&run, "s").text.starts_with("/root/kid was asked to stop"), "{}", run.transcript());
     let kid = &run.tasks()[1];
     assert_eq!(kid.state, TaskState::Finished { outcome: TaskOutcome::Cancelled { by: CancelBy::Agent } });
     assert_eq!(kid.result.as_deref(), Some("half of it"), "{}", run.transcript());

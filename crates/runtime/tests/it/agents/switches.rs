@@ -135,7 +135,7 @@ async fn a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_refu
     let budget = Budget { micros: Some(1_000_000), ..Budget::default() };
     let driver = scenario().model(own).models(shelf()).budget(budget).ready().open(SessionStart::New).await;
     let words = set(&client(&driver).await, "free").await.unwrap_err();
-    assert!(words.starts_with("the price of free is not known, so no budget in dollars can be held"), "{words}");
+    assert!(words.starts_with("the price of free is unknown, so a budget in dollars cannot be enforced"), "{words}");
     assert_eq!(driver.session().model(), "played");
     assert_eq!(set(&client(&driver).await, "other").await, Ok("other".into()));
     let run = driver.leave().await;

@@ -51,9 +51,9 @@ async fn a_malformed_call_is_refused_with_what_to_do_and_starts_nothing() {
         (with(work("n"), json!({ "mode": "later" })).to_string(), "sync, background"),
         (with(work("n"), json!({ "reasoning_effort": "extreme" })).to_string(), "low, medium, high"),
         (with(work("n"), json!({ "expects": { "file": ["a"] } })).to_string(), "`files`, `command` and `schema`"),
-        (with(work("n"), json!({ "expects": { "files": ["a["] } })).to_string(), "`files` cannot be read"),
+        (with(work("n"), json!({ "expects": { "files": ["a["] } })).to_string(), "`files` has an invalid pattern"),
         (with(work("n"), json!({ "expects": { "schema": { "type": "oddity" } } })).to_string(), "`schema` is not"),
-        (with(work("n"), json!({ "expects": { "schema": { "$ref": "#" } } })).to_string(), "none of its `$defs`"),
+        (with(work("n"), json!({ "expects": { "schema": { "$ref": "#" } } })).to_string(), "not in its `$defs`"),
     ];
     let inputs: Vec<String> = wrong.iter().map(|(input, _)| input.clone()).collect();
     let model = played(move |request| match request.turn {

@@ -115,7 +115,7 @@ async fn there_may_be_nothing_to_wait_for() {
         _ => says("done"),
     });
     let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
-    assert_eq!(answer(&run, "none").text, "nothing is under way");
+    assert_eq!(answer(&run, "none").text, "nothing is running");
     assert_eq!(answer(&run, "who").text, "no agent or command is called `nobody`; none was started");
     assert_eq!(["who", "how", "what"].map(|id| answer(&run, id).status), [ToolResultStatus::Refused; 3]);
 }

@@ -107,13 +107,13 @@ async fn a_model_that_always_says_it_is_too_long_ends_the_run_with_advice() {
     let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
     assert_eq!(
         message,
-        "the conversation is too long for windowed, and no more of it can be left out: that is too long for me; \
-         go on with a model that has a larger context, or begin a new session"
+        "the conversation is too long for windowed and cannot be compacted further: that is too long for me; \
+         continue with a model that has a larger context window, or start a new session"
     );
     let run = Windowed::of(None).refusing(|request| request.turn >= 3).run().await;
     assert_eq!((compacted(&run), inputs(&run).len()), (vec![3], 4));
     let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
-    assert!(message.contains("no more of it can be left out"), "{message}");
+    assert!(message.contains("cannot be compacted further"), "{message}");
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_window_that_holds_not_even_the_beginning_is_not_asked_for_nothing() {
     assert_eq!(driver.model().requests().len(), 0);
     let run = driver.leave().await;
     let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
-    assert!(message.starts_with("windowed takes 300 tokens, and the conversation has at least "), "{message}");
+    assert!(message.starts_with("windowed accepts 300 tokens, but the conversation has at least "), "{message}");
 }
 
 #[tokio::test]

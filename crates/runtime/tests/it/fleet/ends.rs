@@ -81,7 +81,7 @@ async fn what_is_known_is_not_done_again_and_what_is_done_is_kept() {
     let run = driver.leave().await;
     assert!(!course(&run).contains(&"+a".to_owned()), "{:?}", course(&run));
     assert_eq!(run.count(|event| matches!(event, Event::TodoDone { fence: None, .. })), 1);
-    assert!(prompts(&run, "/root/b")[0].contains("> a brought:\n> as ever"));
+    assert!(prompts(&run, "/root/b")[0].contains("> Result of a:\n> as ever"));
     assert_eq!(reason(&run, "nowhere"), "there is no repository here");
     assert_eq!((statuses(&run)[2].1, reason(&run, "c").as_str()), (TodoStatus::Blocked, "conflicts in x.txt"));
     let mut told = notes.0.lock().unwrap().clone();

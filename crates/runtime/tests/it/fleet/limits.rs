@@ -14,7 +14,7 @@ async fn more_agents_than_may_be_started_block_with_the_reason() {
     let (outcome, run) = play(scenario, given([todo("a", &[]), todo("b", &[]), todo("c", &[])])).await;
     assert_eq!(outcome, FleetOutcome::Ended(FleetEnd::Blocked));
     let done = statuses(&run).iter().filter(|(_, status)| *status == TodoStatus::Done).count();
-    assert_eq!((done, reason(&run, "c").as_str()), (2, "this session has started 2 agents, which is all it may"));
+    assert_eq!((done, reason(&run, "c").as_str()), (2, "this session has reached its limit of 2 agents"));
 }
 
 #[tokio::test]

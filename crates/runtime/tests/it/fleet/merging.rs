@@ -186,7 +186,7 @@ async fn a_conflict_goes_to_an_agent_once() {
 
 #[tokio::test]
 async fn a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() {
-    for (mend, why) in [("true", "left marks"), ("echo wrong > shared.txt", "the check does not hold")] {
+    for (mend, why) in [("true", "left conflict markers"), ("echo wrong > shared.txt", "the check fails")] {
         let stage = clashing(mend);
         let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
         let (outcome, summary, run) = play(&stage, two()).await;
@@ -244,7 +244,7 @@ async fn who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again() {
     assert_eq!(run.count(|event| matches!(event, Event::TodoClaimed { .. })), 3, "{}", run.transcript());
     let asked = run.stage().model(run.id()).requests();
     assert_eq!(asked.iter().filter(|asked| asked.path == "/root/merge-b" && asked.turn == 1).count(), 1);
-    assert!(reason(&run, "b").contains("left marks"), "{}", reason(&run, "b"));
+    assert!(reason(&run, "b").contains("left conflict markers"), "{}", reason(&run, "b"));
 }
 
 /// The folders of the checkouts that are left of a session.
@@ -270,7 +270,7 @@ async fn checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
 async fn a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
     let stage = ready(
         "
-  - when: { turn: 1, prompt: Somebody tried it before }
+  - when: { turn: 1, prompt: An earlier attempt failed }
     answer: [call: { tool: shell, input: { description: x, command: 'ls junk.txt || echo a > a.txt' } }]
   - when: { turn: 1, path: /root/a }
     answer: [call: { tool: shell, input: { description: x, command: 'echo junk > junk.txt' } }]

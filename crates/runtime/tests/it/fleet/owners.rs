@@ -186,9 +186,9 @@ async fn a_fleet_is_not_begun_twice_and_one_that_never_was_cannot_go_on() {
     let stage = by(&waits()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let none = driver.session_mut().resume_fleet(runtime::FleetServices::default()).await;
-    assert_eq!(none.unwrap_err().to_string(), "no fleet has worked in this session");
+    assert_eq!(none.unwrap_err().to_string(), "no fleet has run in this session");
     let _fleet = driver.fleet(three()).await;
     let twice = driver.session_mut().start_fleet(planned(0), runtime::FleetServices::default()).await;
-    assert_eq!(twice.unwrap_err().to_string(), "a fleet is at work on the todos of this session already");
+    assert_eq!(twice.unwrap_err().to_string(), "a fleet is already working on the todos of this session");
     driver.leave().await;
 }

@@ -19,7 +19,8 @@ async fn dependencies_are_respected_and_their_results_are_told() {
     assert!(at("-base") < at("+left") && at("-base") < at("+right"), "{course:?}");
     assert!(at("-left") < at("+top") && at("-right") < at("+top"), "{course:?}");
     let told = &prompts(&run, "/root/top")[0];
-    for words in ["Todo `top`: Do top", "what top is", "> left brought:\n> /root/left did it", "> /root/right did it"] {
+    for words in ["Todo `top`: Do top", "what top is", "> Result of left:\n> /root/left did it", "> /root/right did it"]
+    {
         assert!(told.contains(words), "{words:?} in {told}");
     }
     assert!(!told.contains("base brought"), "{told}");
@@ -57,7 +58,7 @@ async fn no_more_are_at_work_than_may_be() {
 async fn a_failure_is_tried_again_with_what_went_wrong() {
     // The first worker leaves the wrong thing, however often it is told; the second one brings the right one.
     let script = "
-  - when: { turn: 1, contains: Somebody tried it before }
+  - when: { turn: 1, contains: An earlier attempt failed }
     answer: [call: { tool: create, input: { path: out.txt, content: right } }]
   - answer: [say: it is there]
 ";
@@ -113,8 +114,8 @@ async fn what_a_worker_writes_is_done_only_as_far_as_the_worker_could_do_it() {
     let (outcome, run) = play(by(script).agent(looker), given(plan)).await;
     assert_eq!(outcome, BLOCKED, "{}", run.transcript());
     let [wider, runs] = ["wider", "runs"].map(|id| reason(&run, id));
-    assert!(wider.contains("a `looker` agent wrote it, which may not start `worker`"), "{wider}");
-    assert!(runs.contains("a `looker` agent wrote its check `touch witness`"), "{runs}");
+    assert!(wider.contains("a `looker` agent wrote this todo, but may not start `worker`"), "{wider}");
+    assert!(runs.contains("a `looker` agent wrote the check `touch witness`, but may not run it"), "{runs}");
     assert!(course(&run).contains(&"-same".to_owned()), "{:?}", course(&run));
     assert!(!run.stage().path("witness").exists());
 }

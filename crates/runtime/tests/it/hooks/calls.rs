@@ -79,7 +79,7 @@ async fn a_hook_on_commands_sees_every_command() {
     assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied), "{}", run.transcript());
     match &run.tasks()[1].last_outcome {
         Some(TaskOutcome::Failed { message, .. }) => {
-            assert!(message.contains("may not run: a hook did not permit it: no shells"), "{message}")
+            assert!(message.contains("may not run: a hook denied it: no shells"), "{message}")
         }
         other => panic!("{other:?}"),
     }

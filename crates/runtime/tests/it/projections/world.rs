@@ -144,11 +144,11 @@ impl World {
                 let quote = TurnQuote {
                     input: 10,
                     estimated: 10,
-                    least: 1,
+                    min_output: 1,
                     expected: 5,
-                    most: 9,
+                    max_output: 9,
                     price: None,
-                    spare: Cost::ZERO,
+                    last_turn_reserve: Cost::ZERO,
                 };
                 RunUpdate::TurnBegun { model: "m".into(), quote }
             }

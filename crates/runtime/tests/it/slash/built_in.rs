@@ -77,8 +77,8 @@ async fn a_conversation_is_compacted_when_a_person_says_so() {
         driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
-    assert_eq!(told(&driver, "/compact").await, "a digest stands for the first 5 messages");
-    assert_eq!(told(&driver, "/compact").await, "the conversation is too short to leave anything out");
+    assert_eq!(told(&driver, "/compact").await, "a digest replaces the first 5 messages");
+    assert_eq!(told(&driver, "/compact").await, "the conversation is too short to compact");
     for word in ["four", "five"] {
         driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;

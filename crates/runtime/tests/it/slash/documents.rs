@@ -6,7 +6,7 @@ use runtime::slash::SlashRegistry;
 
 #[test]
 fn the_manual_lists_every_command_in_its_words() {
-    let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md")).unwrap();
+    let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/slash-commands.md")).unwrap();
     let rows: Vec<String> =
         manual.lines().filter(|line| line.starts_with("| `/")).map(|line| line.replace("\\|", "|")).collect();
     let registry = SlashRegistry::of(&Catalog::default());

@@ -84,7 +84,7 @@ async fn commands_in_texts_can_be_forbidden_and_leave_a_trace_in_the_text() {
     let slash = command(folder.path(), "x", "On !`git branch`.");
     let driver = scenario().allow_all().features(features).slash(slash).ready().open(SessionStart::New).await;
     let made = prompt(&driver, "/x").await.text;
-    assert_eq!(made, "On [not run: git branch: whoever manages this machine forbids commands in texts].");
+    assert_eq!(made, "On [not run: git branch: the administrator of this machine forbids commands in texts].");
     driver.leave().await;
 }
 

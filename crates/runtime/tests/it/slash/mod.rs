@@ -44,5 +44,5 @@ async fn told(driver: &SessionDriver, line: &str) -> String {
 /// Why a command is not run.
 async fn refused(driver: &SessionDriver, line: &str) -> String {
     let outcome = driver.session().dispatch(line).await;
-    outcome.complaint().unwrap_or_else(|| panic!("{line}: {outcome:?}"))
+    outcome.refusal().unwrap_or_else(|| panic!("{line}: {outcome:?}"))
 }

@@ -1,16 +1,16 @@
-//! Puts answers into events.
+//! Encodes answers as events.
 
 use model::{Delta, WireFormat};
 use protocol::{StopReason, ToolCallRequest, Usage};
 use serde_json::{Value, json};
 
 use crate::server::outlet::SseFrames;
-use crate::server::trouble::RequestRefusal;
+use crate::server::refusal::RequestRefusal;
 use crate::server::wire::pieces::pieces;
 use crate::server::wire::seal::seal;
 use crate::server::wire::{AnswerEncoder, AnswerEnd};
 
-/// One answer in the form of this wire.
+/// Encodes one answer.
 #[derive(Debug)]
 pub(in crate::server::wire) struct AnthropicEncoder {
     id: String,
@@ -20,7 +20,7 @@ pub(in crate::server::wire) struct AnthropicEncoder {
     open: Option<OpenBlock>,
 }
 
-/// The block that is being said.
+/// The current block.
 #[derive(Debug)]
 enum OpenBlock {
     Text(String),
@@ -73,7 +73,7 @@ impl AnthropicEncoder {
         let ToolCallRequest { id, tool, input } = call;
         self.start(json!({ "type": "tool_use", "id": id, "name": tool, "input": {} }), out);
         self.delta(json!({ "type": "input_json_delta", "partial_json": "" }), out);
-        // The provider says nothing at all of an input without fields.
+        // The provider sends nothing for an input without fields.
         if input != "{}" {
             for piece in pieces(input) {
                 self.delta(json!({ "type": "input_json_delta", "partial_json": piece }), out);

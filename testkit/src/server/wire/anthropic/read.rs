@@ -1,4 +1,4 @@
-//! Reads requests, as strictly as the provider does.
+//! Parses requests as strictly as the provider.
 
 use model::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
 use protocol::{CallId, ContentBlock, ToolCallRequest, ToolResult, ToolResultStatus};
@@ -9,12 +9,12 @@ use crate::server::wire::question::{self, ConversationQuestion};
 use crate::server::wire::seal::seal;
 use crate::server::wire::{AnswerForm, Extras, ParsedRequest};
 
-/// Most places that a request may have cached.
+/// Maximum number of cache marks in a request.
 const MAX_MARKS: usize = 4;
-/// Least tokens of thinking.
+/// Minimum thinking budget, in tokens.
 const MIN_THINKING: u32 = 1024;
 
-/// Reads a body of `POST /v1/messages`.
+/// Parses a body of `POST /v1/messages`.
 pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyProblem> {
     let model = field::text(body, "model")?.to_owned();
     let max_output = field::count(body, "max_tokens")?;
@@ -69,7 +69,7 @@ fn system(body: &Value) -> Result<String, BodyProblem> {
     }
 }
 
-/// The words of a block that must be of this type.
+/// The text of a block that must be of this type.
 fn typed<'a>(block: &'a Value, kind: &str) -> Result<&'a str, BodyProblem> {
     match field::text(block, "type")? {
         found if found == kind => field::words(block, "text"),
@@ -80,7 +80,7 @@ fn typed<'a>(block: &'a Value, kind: &str) -> Result<&'a str, BodyProblem> {
 fn message(message: &Value) -> Result<Vec<ModelMessage>, BodyProblem> {
     match field::text(message, "role")? {
         "user" => user(message),
-        "assistant" => Ok(vec![ModelMessage::Assistant { content: blocks(message, said)? }]),
+        "assistant" => Ok(vec![ModelMessage::Assistant { content: blocks(message, assistant_block)? }]),
         other => Err(field::unknown("role", other)),
     }
 }
@@ -98,7 +98,7 @@ fn blocks<T>(message: &Value, read: impl Fn(&Value) -> Result<T, BodyProblem>) -
     Ok(blocks)
 }
 
-fn said(block: &Value) -> Result<ContentBlock, BodyProblem> {
+fn assistant_block(block: &Value) -> Result<ContentBlock, BodyProblem> {
     match field::text(block, "type")? {
         "text" => Ok(ContentBlock::Text { text: field::words(block, "text")?.into() }),
         "thinking" => {
@@ -131,10 +131,10 @@ enum UserBlock {
     Answer(CallId, ToolResult),
 }
 
-/// The answers of a message come before everything else in it.
+/// Parses a user message. Tool results must come before everything else in it.
 fn user(message: &Value) -> Result<Vec<ModelMessage>, BodyProblem> {
     let (mut answers, mut parts) = (Vec::new(), Vec::new());
-    for block in blocks(message, heard)? {
+    for block in blocks(message, user_block)? {
         match block {
             UserBlock::Answer(id, answer) if parts.is_empty() => answers.push((id, answer)),
             UserBlock::Answer(id, _) => {
@@ -148,10 +148,10 @@ fn user(message: &Value) -> Result<Vec<ModelMessage>, BodyProblem> {
     Ok(answers.into_iter().chain(parts).collect())
 }
 
-fn heard(block: &Value) -> Result<UserBlock, BodyProblem> {
+fn user_block(block: &Value) -> Result<UserBlock, BodyProblem> {
     match field::text(block, "type")? {
         "text" => Ok(UserBlock::Part(MessagePart::Text(field::words(block, "text")?.into()))),
-        "image" => picture(block).map(UserBlock::Part),
+        "image" => image(block).map(UserBlock::Part),
         "tool_result" => {
             let id = call_id(block, "tool_use_id")?;
             let text = result(block)?;
@@ -166,7 +166,7 @@ fn heard(block: &Value) -> Result<UserBlock, BodyProblem> {
     }
 }
 
-fn picture(block: &Value) -> Result<MessagePart, BodyProblem> {
+fn image(block: &Value) -> Result<MessagePart, BodyProblem> {
     let source = field::object(block, "source")?;
     let read = || match field::text(source, "type")? {
         "base64" => question::image(field::text(source, "media_type")?, field::text(source, "data")?),
@@ -188,8 +188,8 @@ fn tool(tool: &Value) -> Result<ToolSpec, BodyProblem> {
     if field::text(schema, "type").map_err(|wrong| wrong.within("input_schema"))? != "object" {
         return Err(BodyProblem::new("must be `object`").within("type").within("input_schema"));
     }
-    let about = tool.get("description").and_then(Value::as_str).unwrap_or_default().into();
-    Ok(ToolSpec { name: field::tool_name(tool, "name")?.into(), about, schema: schema.clone() })
+    let description = tool.get("description").and_then(Value::as_str).unwrap_or_default().into();
+    Ok(ToolSpec { name: field::tool_name(tool, "name")?.into(), about: description, schema: schema.clone() })
 }
 
 fn calls(body: &Value) -> Result<ToolCallPolicy, BodyProblem> {

@@ -1,21 +1,21 @@
-//! Puts answers into chunks.
+//! Encodes answers as chunks.
 
 use model::{Delta, WireFormat};
 use protocol::{StopReason, ToolCallRequest, Usage};
 use serde_json::{Value, json};
 
 use crate::server::outlet::SseFrames;
-use crate::server::trouble::RequestRefusal;
+use crate::server::refusal::RequestRefusal;
 use crate::server::wire::pieces::pieces;
 use crate::server::wire::{AnswerEncoder, AnswerEnd, Extras};
 
-/// One answer in the form of this wire.
+/// Encodes one answer.
 #[derive(Debug)]
 pub(in crate::server::wire) struct ChatEncoder {
     id: String,
     model: String,
     extras: Extras,
-    /// The field that words go into: a refusal has one of its own.
+    /// The field for text: a refusal has its own.
     field: &'static str,
     text: String,
     thinking: String,

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, as compatible servers speak it too.
+//! OpenAI Chat Completions, which compatible servers also use.
 
 mod encode;
 mod read;

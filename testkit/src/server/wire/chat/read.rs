@@ -1,4 +1,4 @@
-//! Reads requests, as strictly as the provider does.
+//! Parses requests as strictly as the provider.
 
 use model::{MessagePart, ModelMessage, ModelRequest, ToolSpec};
 use protocol::{CallId, ContentBlock, ToolCallRequest};
@@ -8,7 +8,7 @@ use crate::server::wire::field::{self, BodyProblem};
 use crate::server::wire::question::{self, ConversationQuestion};
 use crate::server::wire::{AnswerForm, Extras, ParsedRequest};
 
-/// Reads a body of `POST /v1/chat/completions`.
+/// Parses a body of `POST /v1/chat/completions`.
 pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyProblem> {
     let model = field::text(body, "model")?.to_owned();
     let mut draft = ChatDraft::default();
@@ -34,7 +34,7 @@ fn extras(body: &Value, form: AnswerForm) -> Result<Extras, BodyProblem> {
     Ok(Extras { usage, ..Extras::default() })
 }
 
-/// A conversation as far as it is read.
+/// A conversation while it is parsed.
 #[derive(Debug, Default)]
 struct ChatDraft {
     system: String,
@@ -57,7 +57,7 @@ impl ChatDraft {
     }
 }
 
-/// The text of a message, which says something.
+/// The text of a message, which must not be empty.
 fn words(message: &Value) -> Result<String, BodyProblem> {
     if message.get("content").is_some_and(Value::is_string) {
         return Ok(field::words(message, "content")?.into());
@@ -87,7 +87,7 @@ fn parts(message: &Value) -> Result<Vec<MessagePart>, BodyProblem> {
     field::each(message, "content", |part| match field::text(part, "type")? {
         "image_url" => {
             let image = field::object(part, "image_url")?;
-            question::picture(field::text(image, "url")?).map_err(|wrong| wrong.within("image_url"))
+            question::image_from_url(field::text(image, "url")?).map_err(|wrong| wrong.within("image_url"))
         }
         _ => Ok(MessagePart::Text(typed(part, "text")?.into())),
     })

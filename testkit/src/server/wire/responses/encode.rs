@@ -1,16 +1,16 @@
-//! Puts answers into items and their events.
+//! Encodes answers as items and their events.
 
 use model::{Delta, WireFormat};
 use protocol::{StopReason, ToolCallRequest, Usage};
 use serde_json::{Value, json};
 
 use crate::server::outlet::SseFrames;
-use crate::server::trouble::RequestRefusal;
+use crate::server::refusal::RequestRefusal;
 use crate::server::wire::pieces::pieces;
 use crate::server::wire::seal::seal;
 use crate::server::wire::{AnswerEncoder, AnswerEnd, Extras};
 
-/// One answer in the form of this wire.
+/// Encodes one answer.
 #[derive(Debug)]
 pub(in crate::server::wire) struct ResponsesEncoder {
     number: u64,
@@ -22,7 +22,7 @@ pub(in crate::server::wire) struct ResponsesEncoder {
     sequence: u64,
 }
 
-/// The item that is being said.
+/// The current item.
 #[derive(Debug)]
 enum OpenItem {
     Message(String),
@@ -156,7 +156,7 @@ impl ResponsesEncoder {
         self.output.push(item);
     }
 
-    /// The id of the item that is being said.
+    /// The id of the current item.
     fn id(&self, kind: &str) -> String {
         format!("{kind}_{:06}_{}", self.number, self.output.len())
     }
@@ -165,7 +165,7 @@ impl ResponsesEncoder {
         self.push(name, json!({ "output_index": self.output.len(), "item": item }), out);
     }
 
-    /// An event about a part of the item that is being said.
+    /// Adds an event about a part of the current item.
     fn event(&mut self, name: &str, mut fields: Value, kind: &str, out: &mut SseFrames) {
         fields["item_id"] = self.id(kind).into();
         fields["output_index"] = self.output.len().into();

@@ -1,4 +1,4 @@
-//! Reads requests, as strictly as the provider does.
+//! Parses requests as strictly as the provider.
 
 use model::{MessagePart, ModelMessage, ModelRequest, ToolSpec};
 use protocol::{CallId, ContentBlock, ToolCallRequest};
@@ -9,10 +9,10 @@ use crate::server::wire::question::{self, ConversationQuestion};
 use crate::server::wire::seal::seal;
 use crate::server::wire::{AnswerForm, Extras, ParsedRequest};
 
-/// Least tokens of an answer.
+/// Minimum tokens of an answer.
 const MIN_OUTPUT: u32 = 16;
 
-/// Reads a body of `POST /v1/responses`.
+/// Parses a body of `POST /v1/responses`.
 pub(in crate::server::wire) fn read(body: &Value) -> Result<ParsedRequest, BodyProblem> {
     let model = field::text(body, "model")?.to_owned();
     let system = body.get("instructions").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -34,12 +34,12 @@ fn extras(body: &Value) -> Result<Extras, BodyProblem> {
     Ok(Extras { encrypted: wanted.contains(&"reasoning.encrypted_content"), ..Extras::default() })
 }
 
-/// A conversation as far as it is read.
+/// A conversation while it is parsed.
 #[derive(Debug)]
 struct ResponsesDraft {
     system: String,
     messages: Vec<ModelMessage>,
-    /// Reasoning that something of the model's must follow.
+    /// Reasoning that another output item must follow.
     reasoning: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl ResponsesDraft {
 
     fn said(&mut self, blocks: Vec<ContentBlock>) {
         self.reasoning = None;
-        question::push_said(&mut self.messages, blocks);
+        question::push_output(&mut self.messages, blocks);
     }
 
     fn no_reasoning(&mut self) -> Result<(), BodyProblem> {
@@ -113,7 +113,7 @@ impl ResponsesDraft {
     }
 }
 
-/// Reasoning that this server sealed, with its id.
+/// Reasoning signed by this server, with its id.
 fn reasoning(item: &Value) -> Result<(String, String), BodyProblem> {
     let id = field::words(item, "id")?;
     let summary = |part: &Value| match field::text(part, "type")? {
@@ -150,7 +150,7 @@ fn parts(item: &Value) -> Result<Vec<MessagePart>, BodyProblem> {
     }
     field::each(item, "content", |part| match field::text(part, "type")? {
         "input_text" => Ok(MessagePart::Text(field::words(part, "text")?.into())),
-        "input_image" => question::picture(field::text(part, "image_url")?),
+        "input_image" => question::image_from_url(field::text(part, "image_url")?),
         other => Err(field::unknown("type", other)),
     })
 }

@@ -1,4 +1,4 @@
-//! `session.tasks.readOutput`: what a task printed since a client last looked.
+//! `session.tasks.readOutput`: the output of a task since the client's last read.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -13,26 +13,26 @@ use super::super::fields::{optional_text, required_text};
 use super::{record, view};
 use crate::copilot::hosted_session::HostedSession;
 
-/// Longest that a call waits for more.
+/// The maximum time that a call waits for more output.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How long it waits before it looks again: nobody is told of output.
+/// Polling interval: there are no events for output.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What is new, or how the task ended; waits a while for either.
+/// Returns new output, or how the task ended; waits a while for either.
 pub(super) async fn read(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let id = required_text(params, "id")?;
     let cursor = optional_text(params, "cursor").map(OutputCursor::read).unwrap_or_default();
-    let patience = Duration::from_millis(params["waitMs"].as_u64().unwrap_or_default()).min(LONGEST);
-    let until = Instant::now() + patience;
+    let wait = Duration::from_millis(params["waitMs"].as_u64().unwrap_or_default()).min(LONGEST);
+    let until = Instant::now() + wait;
     loop {
         let record =
             record(session, id).await?.ok_or_else(|| ErrorObject::internal(format!("Task not found: {id}")))?;
         let status = view::status(&record.task);
-        let printed = task_output(session, record.task.id).await?;
-        let new = cursor.rest(&printed);
+        let output = task_output(session, record.task.id).await?;
+        let new = cursor.rest(&output);
         if !new.is_empty() || status != "running" || Instant::now() >= until {
-            let mut answer = json!({ "text": new, "cursor": OutputCursor::of(&printed).to_string() });
+            let mut answer = json!({ "text": new, "cursor": OutputCursor::of(&output).to_string() });
             if status != "running" {
                 answer["exit"] = json!({ "status": status });
                 if status == "completed" {
@@ -50,8 +50,8 @@ pub(super) async fn task_output(session: &HostedSession, task: TaskId) -> Result
     Ok(output)
 }
 
-/// How far a client has read: so many bytes, and what they were. Output whose middle was left out meanwhile is told
-/// again: nothing is lost, and at worst something comes twice.
+/// A client's read position: the number of bytes, and their digest. If the middle of the output has been cut since
+/// then, all of it is returned again: nothing is lost, and at worst something is repeated.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct OutputCursor {
     bytes: usize,

@@ -1,13 +1,13 @@
-//! Tasks as clients know them.
+//! Tasks in the SDK's format.
 
 use protocol::api::{TaskRecord, TaskView};
 use protocol::{CallId, Evidence, TaskMode, TaskOutcome, TaskState, TaskType};
 use serde_json::{Value, json};
 
-/// Most lines of what a task did lately.
+/// Maximum lines of recent activity.
 const LINES: usize = 20;
 
-/// A task in the strict shape of its kind. `call` is the tool call that started it.
+/// A task in the exact format of its kind. `call` is the tool call that started it.
 pub(super) fn task(task: &TaskView, call: Option<&CallId>) -> Value {
     let mut view = match task.kind {
         TaskType::Shell => shell(task),
@@ -20,16 +20,16 @@ pub(super) fn task(task: &TaskView, call: Option<&CallId>) -> Value {
     view
 }
 
-/// Whether the session's own agent waits for it, and need not.
+/// Whether the root waits for the task and could continue without it.
 pub(super) fn is_promotable(task: &TaskView) -> bool {
     task.mode == TaskMode::Sync && task.depth == 1 && is_under_way(task)
 }
 
-/// How far an agent is.
+/// The progress of an agent.
 pub(super) fn progress(record: &TaskRecord) -> Value {
     let at = record.task.updated_at.to_string();
     let newest = record.evidence.iter().rev().take(LINES).rev();
-    let lines: Vec<Value> = newest.map(|piece| json!({ "message": line(piece), "timestamp": at })).collect();
+    let lines: Vec<Value> = newest.map(|evidence| json!({ "message": line(evidence), "timestamp": at })).collect();
     let mut view = json!({ "type": "agent", "recentActivity": lines });
     if let Some(intent) = &record.task.intent {
         view["latestIntent"] = intent.as_str().into();
@@ -37,7 +37,7 @@ pub(super) fn progress(record: &TaskRecord) -> Value {
     view
 }
 
-/// The word for how a task stands. An agent that rests after a failure has failed, until it is told to go on.
+/// The status of a task. An agent that is idle after a failure counts as failed until it is prompted again.
 pub(super) fn status(task: &TaskView) -> &'static str {
     let outcome = match (&task.state, &task.last_outcome) {
         (TaskState::Finished { outcome }, _) => outcome,
@@ -92,8 +92,8 @@ fn agent(task: &TaskView, call: Option<&CallId>) -> Value {
     set("result", task.result.as_deref().filter(|_| is_over(task)).map(Value::from));
     set("latestResponse", task.result.as_deref().map(Value::from));
     set("model", task.model.as_ref().and_then(|model| model.requested.as_deref()).map(Value::from));
-    let asked = task.model.as_ref().map(|model| model.effective.as_str());
-    set("resolvedModel", task.reported_model.as_deref().or(asked).map(Value::from));
+    let effective = task.model.as_ref().map(|model| model.effective.as_str());
+    set("resolvedModel", task.reported_model.as_deref().or(effective).map(Value::from));
     set("activeStartedAt", task.started_at.filter(|_| is_under_way(task)).map(|at| at.to_string().into()));
     set("idleSince", task.ended_at.filter(|_| task.state == TaskState::Idle).map(|at| at.to_string().into()));
     let worked = task.started_at.zip(task.ended_at).map(|(from, to)| to.0.saturating_sub(from.0));
@@ -142,8 +142,8 @@ fn mode(task: &TaskView) -> &'static str {
     }
 }
 
-fn line(piece: &Evidence) -> String {
-    match piece {
+fn line(evidence: &Evidence) -> String {
+    match evidence {
         Evidence::Changed { path } => format!("changed {path}"),
         Evidence::Ran { command, exit: Some(code) } => format!("ran `{command}`, exit code {code}"),
         Evidence::Ran { command, exit: None } => format!("ran `{command}`"),

@@ -1,4 +1,4 @@
-//! Reads the head of a Markdown definition: YAML, or what people take for it.
+//! Reads the frontmatter of a Markdown definition: YAML, or lines that almost are.
 
 use std::path::Path;
 
@@ -8,17 +8,17 @@ use serde_saphyr::{Error, MessageFormatter, UserMessageFormatter};
 use super::node::{DocumentNode, NodeValue, YamlNode};
 use super::{DefinitionProblem, FilePosition};
 
-/// A definition in Markdown, taken apart.
+/// A Markdown definition, split into frontmatter and body.
 pub(super) struct MarkdownDefinition<'a> {
-    pub(super) head: DocumentNode,
+    pub(super) frontmatter: DocumentNode,
     pub(super) body: &'a str,
 }
 
-/// Lines before the first one of a head.
+/// Lines above the frontmatter's first line.
 const ABOVE: u64 = 1;
 
 impl<'a> MarkdownDefinition<'a> {
-    /// Reads a definition; what is wrong with it goes to `problems`.
+    /// Reads a definition and adds its problems to `problems`.
     pub(super) fn read(
         file: &Path,
         text: &'a str,
@@ -28,14 +28,14 @@ impl<'a> MarkdownDefinition<'a> {
         let (head, body) = match FrontMatter::parse(text) {
             FrontMatter::Present { head, body } => (head, body),
             FrontMatter::Unterminated => {
-                let remedy = "close its head with a line of three dashes";
-                problems.push(DefinitionProblem::error(file, "its head never ends", remedy).at(at(1)));
+                let remedy = "close it with a line of three dashes";
+                problems.push(DefinitionProblem::error(file, "its frontmatter is not closed", remedy).at(at(1)));
                 return None;
             }
             FrontMatter::Absent { .. } => {
                 let remedy = "begin it with `---`, `description: …` and `---` on lines of their own";
                 problems
-                    .push(DefinitionProblem::error(file, "it has no head, so it defines nothing", remedy).at(at(1)));
+                    .push(DefinitionProblem::error(file, "it has no frontmatter, so it is ignored", remedy).at(at(1)));
                 return None;
             }
         };
@@ -45,52 +45,51 @@ impl<'a> MarkdownDefinition<'a> {
             Err(error) => {
                 let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
                 let at = Some(FilePosition { line: line + ABOVE, column });
-                if let Some(node) = loose(head, &error) {
-                    let (words, remedy) =
-                        ("this is not YAML, so each line is read as it is", "put the value in quotes");
-                    problems.push(DefinitionProblem::warning(file, words, remedy).at(at));
+                if let Some(node) = parse_loosely(head, &error) {
+                    let (message, remedy) =
+                        ("this is not YAML, so each line is read as a key and its text", "put the value in quotes");
+                    problems.push(DefinitionProblem::warning(file, message, remedy).at(at));
                     node
                 } else {
-                    let (words, remedy) =
-                        describe_yaml_error(&error, "head", head.lines().nth(line.saturating_sub(1) as usize));
-                    problems.push(DefinitionProblem::error(file, words, remedy).at(at));
+                    let (message, remedy) =
+                        describe_yaml_error(&error, "frontmatter", head.lines().nth(line.saturating_sub(1) as usize));
+                    problems.push(DefinitionProblem::error(file, message, remedy).at(at));
                     return None;
                 }
             }
         };
-        Some(MarkdownDefinition { head, body })
+        Some(MarkdownDefinition { frontmatter: head, body })
     }
 }
 
-/// What is wrong with YAML, and what to do, in the words of someone who writes it.
+/// Returns a YAML error's message and remedy, worded for an author.
 pub(crate) fn describe_yaml_error(error: &Error, what: &str, line: Option<&str>) -> (String, &'static str) {
     match error {
         Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => describe_yaml_error(error, what, line),
-        Error::DuplicateMappingKey { key: Some(key), .. } => (format!("the key `{key}` is here twice"), "remove one"),
-        Error::DuplicateMappingKey { key: None, .. } => ("a key is here twice".into(), "remove one"),
+        Error::DuplicateMappingKey { key: Some(key), .. } => (format!("duplicate key `{key}`"), "remove one"),
+        Error::DuplicateMappingKey { key: None, .. } => ("duplicate key".into(), "remove one"),
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => (
-            format!("the {what} is too large, too deeply nested, or made of too many aliases"),
-            "write it more plainly",
-        ),
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            (format!("the {what} is too large, too deeply nested, or made of too many aliases"), "simplify it")
+        }
         _syntax if line.is_some_and(|line| line.starts_with('\t')) => {
-            ("a tab stands where YAML wants spaces".into(), "indent with spaces")
+            ("YAML does not allow tabs as indentation".into(), "indent with spaces")
         }
         other => {
-            let words = UserMessageFormatter.format_message(other).into_owned();
+            let message = UserMessageFormatter.format_message(other).into_owned();
             (
-                words.lines().next().unwrap_or_default().to_owned(),
-                "correct the line; quote values that hold `: ` or `#`",
+                message.lines().next().unwrap_or_default().to_owned(),
+                "correct the line; quote values that contain `: ` or `#`",
             )
         }
     }
 }
 
-/// The head as other programs read it that take each line for a key and a text: descriptions with colons in them are
-/// common, and no YAML. None when the mistake is another one.
-fn loose(head: &str, error: &Error) -> Option<DocumentNode> {
+/// Reads each line as a key and a text, as other programs do: descriptions with colons are common but not valid YAML.
+/// Returns `None` if the frontmatter has another error.
+fn parse_loosely(head: &str, error: &Error) -> Option<DocumentNode> {
     if matches!(error, Error::DuplicateMappingKey { .. } | Error::Budget { .. }) || head.contains('\t') {
         return None;
     }

@@ -1,5 +1,7 @@
 //! The documentation's examples do what they say, as they are printed.
 
+mod examples;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -61,14 +63,6 @@ fn every_example_of_a_script_runs_to_its_end() {
 }
 
 #[test]
-fn the_first_script_of_the_readme_runs() {
-    let stage = workshop();
-    let [script] = <[String; 1]>::try_from(examples("README.md")).unwrap();
-    fs::write(stage.path("README.md"), "# Mine\n").unwrap();
-    assert!(answer(stage.script(&script), "what is this?", 0).contains("# Mine"));
-}
-
-#[test]
 fn the_manual_names_every_model_with_a_price_and_the_day_of_the_list() {
     let manual = read("docs/providers.md");
     assert!(manual.contains(&format!("as of {}", model::prices::AS_OF)));
@@ -81,7 +75,7 @@ fn the_manual_names_every_model_with_a_price_and_the_day_of_the_list() {
 #[test]
 fn the_settings_of_the_manuals_can_be_used() {
     for (file, provider) in
-        [("docs/providers.md", "gateway"), ("docs/local-models.md", "attic"), ("docs/using.md", "ollama")]
+        [("docs/providers.md", "gateway"), ("docs/local-models.md", "attic"), ("docs/cli.md", "ollama")]
     {
         let stage = stage();
         fs::create_dir(stage.home()).unwrap();
@@ -111,7 +105,7 @@ fn the_glossary_explains_each_word_once() {
 #[test]
 fn the_plan_of_the_manual_can_be_worked_by() {
     let stage = stage();
-    let [plan] = <[String; 1]>::try_from(examples("docs/fleet.md")).unwrap();
+    let [plan] = <[String; 1]>::try_from(examples("docs/fleets.md")).unwrap();
     fs::write(stage.path("plan.yaml"), plan).unwrap();
     let told = stage.bosun(["fleet", "check", "plan.yaml"]).run().expect(0).stdout;
     assert!(told.contains("tokens → lexer → review"), "{told}");
@@ -119,19 +113,22 @@ fn the_plan_of_the_manual_can_be_worked_by() {
 
 #[test]
 fn every_page_is_named_by_the_readme_and_every_link_leads_somewhere() {
-    let readme = read("README.md");
+    let index = read("docs/README.md");
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let pages = fs::read_dir(top.join("docs")).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap());
-    for page in pages.filter(|page| page.ends_with(".md")) {
-        assert!(readme.contains(&format!("](docs/{page})")), "{page}");
-        for link in read(&format!("docs/{page}")).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+    let names = fs::read_dir(top.join("docs")).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    for name in names.iter().filter(|name| *name != "README.md") {
+        assert!(index.contains(&format!("]({name})")), "{name}");
+    }
+    for page in names.iter().map(|name| format!("docs/{name}")).chain(["README.md".to_owned()]) {
+        let folder = top.join(Path::new(&page).parent().unwrap());
+        for link in read(&page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let (file, part) = link.split_once('#').unwrap_or((link, ""));
             if file.contains("://") {
                 continue;
             }
-            let target = if file.is_empty() { page.clone() } else { file.to_owned() };
-            let text =
-                fs::read_to_string(top.join("docs").join(&target)).unwrap_or_else(|_gone| panic!("{page}: {link}"));
+            let target = if file.is_empty() { top.join(&page) } else { folder.join(file) };
+            let text = fs::read_to_string(target).unwrap_or_else(|_gone| panic!("{page}: {link}"));
             assert!(part.is_empty() || text.lines().filter_map(heading).any(|name| name == part), "{page}: {link}");
         }
     }

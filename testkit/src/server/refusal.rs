@@ -1,4 +1,4 @@
-//! Answers that are none: the statuses, headers and bodies that each wire's provider fails with.
+//! Refusals: the statuses, headers and bodies with which each provider fails.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use serde_json::{Value, json};
 use super::Hint;
 use super::http::FullResponse;
 
-/// Why a request is not answered.
+/// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RequestRefusal {
-    /// The request is wrong.
+    /// The request is not valid.
     Invalid(String),
-    /// The conversation is longer than the model takes.
+    /// The conversation is longer than the model allows.
     TooLong { tokens: u64, most: u64 },
     /// The key is wrong.
     Auth(String),
-    /// It was asked too often.
+    /// Too many requests.
     Busy { message: String, retry_after: Option<Duration> },
-    /// A quota is used up.
+    /// A quota is exhausted.
     Quota { message: String, until: Timestamp },
-    /// Something else, by its status.
+    /// Another error, by its status.
     Other { status: u16, message: String, retry_after: Option<Duration> },
-    /// Something in between answers.
+    /// An HTML page, as from a proxy.
     Html,
 }
 
 impl RequestRefusal {
-    /// A conversation that is longer than any model takes.
+    /// A conversation that is longer than any model allows.
     pub(super) const TOO_LONG: RequestRefusal = RequestRefusal::TooLong { tokens: 300_000, most: 200_000 };
 
     pub(super) fn of_status(status: u16, retry_after: Option<Duration>) -> RequestRefusal {
@@ -73,7 +73,7 @@ impl RequestRefusal {
         }
     }
 
-    /// The whole answer.
+    /// The complete response.
     pub(super) fn page(&self, wire: WireFormat, number: u64) -> FullResponse {
         if *self == RequestRefusal::Html {
             let body = b"<html><head><title>502 Bad Gateway</title></head><body>nothing here</body></html>".to_vec();
@@ -86,7 +86,7 @@ impl RequestRefusal {
         FullResponse { headers: self.headers(wire), ..FullResponse::json(self.status(), &body) }
     }
 
-    /// The error as an event of a stream holds it.
+    /// The error as in an event of a stream.
     pub(super) fn body(&self, wire: WireFormat) -> Value {
         let message = self.message();
         match wire {
@@ -124,7 +124,7 @@ impl RequestRefusal {
         }
     }
 
-    /// Anthropic's word for it.
+    /// Anthropic's error type.
     fn kind(&self) -> &'static str {
         match self.status() {
             400 => "invalid_request_error",
@@ -184,7 +184,7 @@ impl RequestRefusal {
     }
 }
 
-/// The first whole second at which a moment has come.
+/// A timestamp in whole seconds, rounded up.
 fn seconds(at: Timestamp) -> u64 {
     at.0.div_ceil(1000)
 }
