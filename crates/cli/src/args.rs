@@ -41,7 +41,7 @@ pub(crate) use settings::{ConfigArgs, ConfigCommand, ConfigShowArgs, RuleArgs, R
 pub(crate) use tasks::{TaskArgs, TaskListArgs, TasksArgs, TasksCommand};
 pub(crate) use todos::{NewTodoArgs, TodoArgs, TodoListArgs, TodoSessionArgs, TodosArgs, TodosCommand};
 
-/// Runs coding agents that never lose work.
+/// Runs fleets of coding agents, checks their work, survives kill -9.
 #[derive(Debug, Parser)]
 #[command(name = "bosun", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct CliArgs {

@@ -201,6 +201,7 @@ pub struct RetentionSettings {
     /// Days that `bosun gc` keeps a session after its last event.
     pub days: Option<u32>,
     /// Days that `bosun gc` leaves a checkout in the trash.
+    #[serde(alias = "trash_days")]
     pub trash_days: Option<u32>,
 }
 

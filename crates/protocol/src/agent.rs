@@ -74,9 +74,9 @@ impl AgentSpec {
 pub enum SpawnPolicy {
     /// None.
     #[default]
-    Nobody,
+    None,
     /// Any that a model may start.
-    Anybody,
+    Any,
     /// These.
     Only(Vec<String>),
 }
@@ -85,8 +85,8 @@ impl SpawnPolicy {
     /// Whether an agent of this name may be started.
     pub fn permits(&self, name: &str) -> bool {
         match self {
-            SpawnPolicy::Nobody => false,
-            SpawnPolicy::Anybody => true,
+            SpawnPolicy::None => false,
+            SpawnPolicy::Any => true,
             SpawnPolicy::Only(names) => names.iter().any(|known| known == name),
         }
     }

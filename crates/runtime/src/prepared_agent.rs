@@ -273,5 +273,5 @@ fn spec_of(tool: &Arc<dyn Tool>) -> ToolSpec {
 
 /// The default agent of the root: it has every tool and may start any agent.
 pub(crate) fn main_agent() -> AgentSpec {
-    AgentSpec { name: "main".into(), spawns: SpawnPolicy::Anybody, ..AgentSpec::default() }
+    AgentSpec { name: "main".into(), spawns: SpawnPolicy::Any, ..AgentSpec::default() }
 }

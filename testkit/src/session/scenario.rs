@@ -343,7 +343,7 @@ fn subagents() -> Catalog {
         user_invocable: true,
         ..AgentSpec::default()
     };
-    let worker = AgentSpec { spawns: SpawnPolicy::Anybody, ..agent("worker", "does anything") };
+    let worker = AgentSpec { spawns: SpawnPolicy::Any, ..agent("worker", "does anything") };
     let tools = ["view", "grep", "glob"].map(String::from).to_vec();
     let reader = AgentSpec { tools: Some(tools), ..agent("reader", "looks only") };
     Catalog { agents: vec![worker, reader], ..Catalog::default() }

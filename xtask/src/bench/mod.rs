@@ -11,6 +11,7 @@ mod watchers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -116,6 +117,8 @@ impl BenchFolder {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
         }
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        // A repository of its own, or the instructions of this one would be part of every request.
+        run(Command::new("git").args(["init", "--quiet"]).current_dir(&folder))?;
         for (name, text) in SCRIPTS {
             fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
         }

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_the_family_are_flags_of_ours() {
+    fn claude_flags_become_bosun_flags() {
         let flags = flags_of(&[
             "--model=sonnet",
             "--permission-mode=bypassPermissions",

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_a_text_or_blocks_of_words_and_pictures() {
+    fn a_message_is_text_or_blocks_of_text_and_images() {
         assert_eq!(read(json!("hello")).unwrap().text, "hello");
         let picture =
             json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AA" } });

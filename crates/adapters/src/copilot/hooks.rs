@@ -107,7 +107,7 @@ mod tests {
     use crate::copilot::session_clients::{ClientCapabilities, SessionClient};
 
     #[tokio::test]
-    async fn a_call_is_not_let_through_when_its_guard_has_left() {
+    async fn a_call_is_denied_when_the_client_with_its_hook_has_left() {
         let (_client, adapter) = tokio::io::duplex(4096);
         let (input, output) = tokio::io::split(adapter);
         let connection = Connection::new(input, output, Framing::ContentLength, ConnectionLimits::LOCAL);

@@ -43,7 +43,7 @@ fn document() -> Value {
         "openapi": "3.1.0",
         "info": {
             "title": "Bosun",
-            "description": "Runs coding agents that never lose work. Served on loopback by `bosun serve`.",
+            "description": "Runs fleets of coding agents, checks their work, survives kill -9. Served on loopback by `bosun serve`.",
             "version": "1",
         },
         "servers": [{ "url": "/" }],

@@ -4,17 +4,17 @@ use crate::drive;
 use crate::replay::replay;
 
 #[test]
-fn whatever_a_claude_client_says_is_answered_or_ends_the_adapter() {
+fn every_claude_message_is_answered_or_ends_the_adapter() {
     replay("claude", drive::claude);
 }
 
 #[test]
-fn whatever_a_copilot_client_says_is_answered_or_ends_the_adapter() {
+fn every_copilot_message_is_answered_or_ends_the_adapter() {
     replay("copilot", drive::copilot);
 }
 
 #[test]
-fn a_message_without_an_end_is_given_up_before_it_is_held() {
+fn an_endless_message_is_refused_before_it_is_buffered() {
     let endless = [b"{\"type\":\"user\",\"x\":\"".as_slice(), &vec![b'a'; 40 << 20]].concat();
     drive::claude(&endless);
     let claimed = [b"Content-Length: 9999999999\r\n\r\n{".as_slice(), &vec![b'a'; 1 << 20]].concat();

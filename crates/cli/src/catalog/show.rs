@@ -31,8 +31,8 @@ pub(super) fn show(found: &LoadedCatalog, name: &str, json: bool) -> Result<Comm
 fn show_agent(agent: &AgentSpec) {
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let spawns = match &agent.spawns {
-        protocol::SpawnPolicy::Nobody => "no agents".to_owned(),
-        protocol::SpawnPolicy::Anybody => "any agent".to_owned(),
+        protocol::SpawnPolicy::None => "no agents".to_owned(),
+        protocol::SpawnPolicy::Any => "any agent".to_owned(),
         protocol::SpawnPolicy::Only(names) => list(names),
     };
     print_field("name", &agent.name);

@@ -183,12 +183,12 @@ impl Dialogue<'_> {
         if !agents.is_empty() {
             let (names, id) = (agents.join(", "), self.chat.session.id());
             self.show_note(&escape_invisible(&format!(
-                "at work: {names}; leaving interrupts them until bosun --resume {id}"
+                "Ctrl-D again leaves and interrupts {names}; resume with: bosun --resume {id}"
             )));
         }
         if !commands.is_empty() {
             self.show_note(&escape_invisible(&format!(
-                "running: {}; leaving stops them for good",
+                "Ctrl-D again leaves and stops for good: {}",
                 commands.join(", ")
             )));
         }
@@ -238,6 +238,8 @@ impl Dialogue<'_> {
         }
         if !self.asks.is_empty() {
             self.answer(&line).await?;
+        } else if matches!(line.trim(), "exit" | "quit") {
+            return self.leave_or_warn();
         } else if !line.trim().is_empty() {
             self.terminal.editor.history().add(&line);
             self.send(&line).await?;

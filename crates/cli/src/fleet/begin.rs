@@ -88,6 +88,11 @@ pub(crate) async fn run_plan(
 
 fn prepare_plan_launch(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<FleetLaunch, CliError> {
     let plan = FleetPlan::read(file).map_err(|problems| {
+        if let [problem] = &problems[..]
+            && !file.exists()
+        {
+            return CliError::usage(print::sanitize(&problem.to_string()));
+        }
         problems.iter().for_each(|problem| print::note(print::sanitize(&problem.to_string())));
         let count = print::pluralize(problems.len(), "problem");
         CliError::usage(format!("{} has {count}", file.display()))

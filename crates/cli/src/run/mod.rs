@@ -164,7 +164,7 @@ fn earlier_tasks(session: &Session) -> Result<Vec<TaskView>, CliError> {
 fn require_conversation(opening: &str, format: OutputFormat) -> Result<(), CliError> {
     if let Some(command) = suggestions::suggest_command(opening) {
         return Err(CliError::usage(format!("there is no command `{opening}`"))
-            .with_hint(format!("did you mean `bosun {command}`? a prompt of one word follows -p")));
+            .with_hint(format!("did you mean `bosun {command}`? to send it as a prompt, use -p")));
     }
     if !has_terminal() || format != OutputFormat::Text {
         return Err(CliError::usage("a conversation needs a terminal")

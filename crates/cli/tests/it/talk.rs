@@ -330,7 +330,10 @@ fn other_sessions_are_listed_and_gone_on_with() {
     tmux.says(&format!("/resume {first}")).until("the last exchange", |screen| {
         screen.rsplit("resume with: ").next().is_some_and(|last| last.contains("<the first one>"))
     });
-    tmux.says("again").shows("<again>").press("C-d");
+    tmux.says("again").shows("<again>");
+    ready(&tmux);
+    // As in a shell.
+    tmux.says("exit");
     assert_eq!(tmux.ends(), 0);
     assert_eq!(stage.sessions().len(), 2);
 }
@@ -414,7 +417,7 @@ fn work_in_the_background_is_told_and_messages_reach_the_session() {
     tmux.says("wait").shows("It runs.").shows("1 task runs in the background");
     tmux.says("hello").shows("<hello>").says("/new").shows("would be lost");
     // B6: whoever leaves while something runs is told what becomes of it first.
-    tmux.press("C-d").shows("running: /root/sleep (").shows("leaving stops them for good");
+    tmux.press("C-d").shows("Ctrl-D again leaves and stops for good: /root/sleep (");
     tmux.shows("Ctrl-D again leaves").press("C-d");
     assert_eq!(tmux.ends(), 0);
 }

@@ -108,13 +108,13 @@ pub(super) fn spawns(
 ) -> SpawnPolicy {
     let has_task = tools.is_none_or(|tools| tools.iter().any(|tool| tool == "task"));
     if !has_task || denied.iter().any(|tool| tool == "task") {
-        return SpawnPolicy::Nobody;
+        return SpawnPolicy::None;
     }
     match stated {
-        Some(names) if names.iter().any(|name| name == "*") => SpawnPolicy::Anybody,
-        Some(names) if names.is_empty() => SpawnPolicy::Nobody,
+        Some(names) if names.iter().any(|name| name == "*") => SpawnPolicy::Any,
+        Some(names) if names.is_empty() => SpawnPolicy::None,
         Some(names) => SpawnPolicy::Only(names),
-        None if permission == Some(PermissionMode::Plan) => SpawnPolicy::Nobody,
-        None => SpawnPolicy::Anybody,
+        None if permission == Some(PermissionMode::Plan) => SpawnPolicy::None,
+        None => SpawnPolicy::Any,
     }
 }

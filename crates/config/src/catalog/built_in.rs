@@ -57,9 +57,9 @@ mod tests {
         assert_eq!(of("rubber-duck").model_preference, ModelPreference::Other);
         for looks in ["explore", "rubber-duck", "code-review", "security-review", "research"] {
             let tools = of(looks).tools.clone().unwrap();
-            assert_eq!(of(looks).spawns, SpawnPolicy::Nobody);
+            assert_eq!(of(looks).spawns, SpawnPolicy::None);
             assert!(!tools.iter().any(|tool| matches!(tool.as_str(), "edit" | "create" | "apply_patch")), "{looks}");
         }
-        assert_eq!(of("general-purpose").spawns, SpawnPolicy::Anybody);
+        assert_eq!(of("general-purpose").spawns, SpawnPolicy::Any);
     }
 }

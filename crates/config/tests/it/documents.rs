@@ -55,3 +55,13 @@ fn every_key_is_in_the_manual() {
     let rows = manual.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() >= 4).count();
     assert_eq!(rows, count, "docs/settings.md has rows for keys that are not there");
 }
+
+#[test]
+fn every_key_can_be_written_with_underscores() {
+    for table in TABLES {
+        let keys = keys(table);
+        for key in keys.iter().filter(|key| key.contains('-') && *key != "api-key") {
+            assert!(keys.contains(&key.replace('-', "_")), "{table} {key}");
+        }
+    }
+}

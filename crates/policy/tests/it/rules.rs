@@ -41,7 +41,7 @@ fn what_is_no_rule_says_why_and_what_to_write() {
         ("fetch(a b)", "leave out the rest of the address"),
         ("fetch(https://docs.rs/serde)", "leave out the rest of the address"),
         ("fetch(docs.*)", "only at the front"),
-        ("fetch(*.1.2.3.4)", "ranges"),
+        ("fetch(*.1.2.3.4)", "range of addresses"),
         ("fetch(docs.rs:99999)", "not a port"),
         ("fetch(exa<mple)", "not a host"),
     ] {

@@ -138,7 +138,10 @@ impl MergeSummary {
     /// The summary as text for the user.
     pub fn text(&self) -> String {
         let merged = self.todos.iter().filter(|result| result.outcome == TodoMergeOutcome::Merged).count();
-        let mut text = format!("Merged the work of {merged} of {} todos.\n", self.todos.len());
+        let mut text = match self.todos.len() {
+            0 => "There was no new work to merge.\n".to_owned(),
+            todos => format!("Merged the work of {merged} of {todos} todos.\n"),
+        };
         for (todo, reason) in self.not_merged() {
             let _infallible = writeln!(text, "- {todo}: {reason}");
         }

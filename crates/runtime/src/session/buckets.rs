@@ -91,7 +91,7 @@ fn settings(
         name: "worker".into(),
         description: "works".into(),
         model_invocable: true,
-        spawns: SpawnPolicy::Anybody,
+        spawns: SpawnPolicy::Any,
         ..AgentSpec::default()
     };
     SessionSettings {

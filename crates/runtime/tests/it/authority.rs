@@ -57,7 +57,7 @@ async fn a_coordinator_that_has_only_task_starts_an_explorer_that_greps() {
     let only = SpawnPolicy::Only(vec!["explorer".into()]);
     let run = scenario()
         .agent(agent("coordinator", &["task"], only))
-        .agent(agent("explorer", &["grep", "view", "glob"], SpawnPolicy::Nobody))
+        .agent(agent("explorer", &["grep", "view", "glob"], SpawnPolicy::None))
         .file("hay.txt", "hay\nneedle\nhay\n")
         .script(&script)
         .prompt("go")
@@ -132,7 +132,7 @@ async fn a_mode_of_an_agent_only_narrows() {
   - answer: [say: done]
 ",
     );
-    let with = |name: &str, mode| AgentSpec { permission: Some(mode), ..agent(name, &["create"], SpawnPolicy::Nobody) };
+    let with = |name: &str, mode| AgentSpec { permission: Some(mode), ..agent(name, &["create"], SpawnPolicy::None) };
     let agents = |scenario: Scenario| {
         scenario
             .agent(with("planner", protocol::PermissionMode::Plan))

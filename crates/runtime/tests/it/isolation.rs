@@ -15,7 +15,7 @@ fn maker() -> AgentSpec {
         name: "maker".into(),
         isolation: Some(Isolation::Worktree { base: None, dirty: false }),
         model_invocable: true,
-        spawns: SpawnPolicy::Anybody,
+        spawns: SpawnPolicy::Any,
         ..AgentSpec::default()
     }
 }

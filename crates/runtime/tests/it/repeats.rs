@@ -166,7 +166,7 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
     // Their tools are listed, so that a small model is told of no others.
     let with = |name: &str, tools: &[&str]| {
         let tools = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
-        let (name, spawns) = (name.into(), SpawnPolicy::Anybody);
+        let (name, spawns) = (name.into(), SpawnPolicy::Any);
         AgentSpec { name, tools, spawns, model_invocable: true, ..AgentSpec::default() }
     };
     let (main, helper) = (with("main", &["task", "wait"]), with("helper", &["view"]));

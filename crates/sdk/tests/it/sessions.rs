@@ -112,7 +112,7 @@ async fn agents_are_started_waited_for_and_seen() {
 }
 
 #[tokio::test]
-async fn a_session_is_left_and_gone_on_with() {
+async fn a_session_is_left_and_resumed() {
     let place = place("  - answer: [say: 'turn ${turn}: ${prompt}']\n");
     let session = place.session().deny("shell").open().await.unwrap();
     let id = session.id();

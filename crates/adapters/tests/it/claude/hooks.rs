@@ -42,7 +42,7 @@ async fn a_hook_blocks_a_call() {
 }
 
 #[tokio::test]
-async fn a_hook_that_says_nothing_that_can_be_read_is_a_no() {
+async fn a_hook_with_an_invalid_answer_denies_the_call() {
     let inn = Inn::new(scenario().script(SCRIPT).allow_all());
     let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;
     visit.prompt("go").await;
@@ -54,7 +54,7 @@ async fn a_hook_that_says_nothing_that_can_be_read_is_a_no() {
 }
 
 #[tokio::test]
-async fn a_hook_of_a_client_that_has_closed_its_side_is_a_no() {
+async fn a_hook_of_a_disconnected_client_denies_the_call() {
     let inn = Inn::new(scenario().script(SCRIPT).allow_all());
     let mut visit = Visit::greeted(&inn, &[], hello("PreToolUse", None)).await;
     visit.prompt("go").await;

@@ -256,7 +256,7 @@ async fn a_session_that_was_left_in_plan_mode_can_leave_it() {
 }
 
 #[tokio::test]
-async fn slash_commands_are_run_and_told() {
+async fn slash_commands_run_and_are_listed() {
     let inn = Inn::new(scenario().script(SCRIPT));
     let mut visit = Visit::greeted(&inn, &[], json!({})).await;
     visit.prompt("/tasks").await;

@@ -46,7 +46,7 @@ async fn a_session_goes_by_any_name_that_its_client_gives_it() {
 }
 
 #[tokio::test]
-async fn what_a_client_does_not_get_is_told_with_its_first_message() {
+async fn unsupported_options_are_reported_with_the_first_message() {
     let mut client = client();
     let id = client.session(json!({ "mcpServers": { "db": { "command": "db" } } })).await;
     client.call("session.send", json!({ "sessionId": id, "prompt": "one" })).await.unwrap();

@@ -37,7 +37,7 @@ fn what_is_no_picture_is_refused_before_anything_begins() {
     refused("missing.png").says(&["cannot read the image missing.png"]);
     refused(".").says(&["cannot read the image"]);
     let many: Vec<&str> = std::iter::repeat_n(["--image", "a.svg"], 11).flatten().collect();
-    stage.prompt("look").args(many).run().expect(2).says(&["11 pictures are too many"]);
+    stage.prompt("look").args(many).run().expect(2).says(&["11 images are too many"]);
     stage.bosun(["--continue", "--image", "a.svg"]).run().expect(2).says(&["--prompt"]);
     assert!(stage.sessions().is_empty());
 }

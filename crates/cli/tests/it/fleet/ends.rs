@@ -89,6 +89,8 @@ fn what_was_typed_wrong_is_told_before_a_model_is_asked() {
     }
     stage.bosun(["fleet", "do it now", "--share", "nowhere/run.md"]).run().expect(2).says(&["nowhere/run.md", ".html"]);
     stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["plan.yaml", "bosun fleet check"]);
+    let missing = stage.bosun(["fleet", "run", "missing.yaml"]).run().expect(2).says(&["missing.yaml"]);
+    assert!(!missing.stderr.contains("problem"), "{}", missing.stderr);
     stage.bosun(["fleet", "resume"]).run().expect(2).says(&["there is no fleet in"]);
     fs::write(stage.path("plan.yaml"), "todos: [{ id: a, title: A, check: make test }]\n").unwrap();
     stage.bosun(["fleet", "run", "plan.yaml"]).run().expect(2).says(&["is not permitted", "--allow"]);

@@ -92,7 +92,7 @@ fn what_the_files_say_is_what_the_agents_are() {
         (false, Some(ReasoningEffort::High))
     );
     assert_eq!(of("gatekeeper").denied, ["edit", "create", "apply_patch", "task"]);
-    assert_eq!((of("gatekeeper").model_invocable, &of("gatekeeper").spawns), (false, &SpawnPolicy::Nobody));
+    assert_eq!((of("gatekeeper").model_invocable, &of("gatekeeper").spawns), (false, &SpawnPolicy::None));
     assert_eq!((of("cheap").budget.micros, of("cheap").budget.tokens), (Some(50_000), Some(40_000)));
     assert_eq!(
         (of("cheap").model_preference, &of("cheap").spawns),

@@ -54,17 +54,17 @@ fn a_file_may_stand_in_for_a_built_in_agent() {
 fn a_role_says_whom_it_may_start() {
     let machine = Machine::new();
     let written = [
-        ("all", "", SpawnPolicy::Anybody),
-        ("listed", "tools: [Read, Task]", SpawnPolicy::Anybody),
-        ("without", "tools: [Read, Bash]", SpawnPolicy::Nobody),
-        ("nothing", "tools: []", SpawnPolicy::Nobody),
+        ("all", "", SpawnPolicy::Any),
+        ("listed", "tools: [Read, Task]", SpawnPolicy::Any),
+        ("without", "tools: [Read, Bash]", SpawnPolicy::None),
+        ("nothing", "tools: []", SpawnPolicy::None),
         (
             "some",
             "tools: Read, Agent(Explore, code_review)",
             SpawnPolicy::Only(vec!["explore".into(), "code-review".into()]),
         ),
-        ("forbidden", "disallowedTools: Task", SpawnPolicy::Nobody),
-        ("plan", "permissionMode: plan", SpawnPolicy::Nobody),
+        ("forbidden", "disallowedTools: Task", SpawnPolicy::None),
+        ("plan", "permissionMode: plan", SpawnPolicy::None),
         ("stated", "spawns: [explore]", SpawnPolicy::Only(vec!["explore".into()])),
     ];
     for (name, line, _) in &written {

@@ -60,8 +60,8 @@ async fn an_agent_without_a_shell_runs_no_command_by_another_tool() {
         }
         (path, _) => says(format!("{path} is done")),
     });
-    let lead = agent("lead", &["task"], SpawnPolicy::Anybody);
-    let tame = AgentSpec { tools: None, denied: vec!["shell".into()], ..agent("tame", &[], SpawnPolicy::Anybody) };
+    let lead = agent("lead", &["task"], SpawnPolicy::Any);
+    let tame = AgentSpec { tools: None, denied: vec!["shell".into()], ..agent("tame", &[], SpawnPolicy::Any) };
     let run = scenario().model(Arc::new(model)).agent(lead).agent(tame).allow_all().prompt("go").run().await;
     assert_eq!((run.file("witness"), run.tasks().len()), (None, 3), "{}", run.transcript());
     for name in ["lead", "tame"] {
@@ -81,7 +81,7 @@ async fn no_agent_has_a_wider_mode_than_one_above_it() {
         (path, _) => says(format!("{path} is done")),
     });
     let in_mode =
-        |name: &str, mode| AgentSpec { permission: Some(mode), tools: None, ..agent(name, &[], SpawnPolicy::Anybody) };
+        |name: &str, mode| AgentSpec { permission: Some(mode), tools: None, ..agent(name, &[], SpawnPolicy::Any) };
     let scene = scenario().model(Arc::new(model)).agent(in_mode("planner", PermissionMode::Plan));
     let run = scene.agent(in_mode("bold", PermissionMode::AllowAll)).allow_all().prompt("go").run().await;
     assert_eq!(answer(&run, "d").status, ToolResultStatus::Denied, "{}", run.transcript());

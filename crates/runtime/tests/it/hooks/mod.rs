@@ -47,7 +47,7 @@ fn agent(name: &str, hooks: Vec<HookSpec>) -> AgentSpec {
     AgentSpec {
         name: name.into(),
         description: "does things".into(),
-        spawns: SpawnPolicy::Anybody,
+        spawns: SpawnPolicy::Any,
         model_invocable: true,
         hooks,
         ..AgentSpec::default()
