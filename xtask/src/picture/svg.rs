@@ -13,7 +13,7 @@ const CHARACTER: f64 = 7.8;
 const LINE: usize = 18;
 const MARGIN: usize = 16;
 
-/// The picture plays this many times slower than the run, or nobody could read it.
+/// The picture plays this many times slower than the run, so that readers can follow it.
 const SLOWDOWN: f64 = 8.0;
 
 /// What a line is about, for its colour.
@@ -88,7 +88,7 @@ fn escaped(text: &str) -> String {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),
         '>' => "&gt;".to_owned(),
-        // No character of XML, whatever a program prints.
+        // XML allows no control characters.
         control if control.is_control() => " ".to_owned(),
         other => other.to_string(),
     };
